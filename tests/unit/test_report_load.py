@@ -330,14 +330,17 @@ def test_a_stream_of_events_has_rows_of_its_own_times_and_says_how_many_came():
         "delivered": 400,
         "expected": 410,
         "ended_by_client": 1,
+        "reconnects": 1200,
+        "reconnects_with_id": 1100,
     }
     lines = [line.rstrip() for line in printed(messages=messages)]
     assert any(line.startswith("first event") and "30.0" in line for line in lines), lines
     assert any(line.startswith("between events") and "20.0" in line for line in lines), lines
     at = next(at for at, line in enumerate(lines) if line.startswith("events"))
-    assert [line.removeprefix("events").strip() for line in lines[at : at + 4]] == [
+    assert [line.removeprefix("events").strip() for line in lines[at : at + 5]] == [
         "400 received, 200 per second, 2 kB of data",
         "400 of 410 expected ones delivered",
         "10 arrived together with the one before",
         "1 stream ended by the client",
+        "1,200 streams opened again, 1,100 with the id of the last event",
     ]

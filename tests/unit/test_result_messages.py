@@ -31,6 +31,7 @@ def test_what_was_delivered_is_a_share_of_what_was_expected_if_anything_was():
     [
         ({"together": 9}, "9 of 8 events arrived together"),
         ({"delivered": 11}, "11 events of 10 that are expected were delivered"),
+        ({"reconnects": 2, "reconnects_with_id": 3}, "3 of 2 reconnects said an id"),
     ],
 )
 def test_figures_that_contradict_each_other_are_refused(figures, problem):

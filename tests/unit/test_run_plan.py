@@ -88,6 +88,8 @@ def test_events_have_their_settings_and_a_plain_load_has_none():
     settings = {"event_format": "lines", "events_expected": 5, "stream_for_s": 2.0}
     assert written(CLOSED | events)["work"]["messages"] == {"events": settings}
     assert "messages" not in written(CLOSED)["work"]
+    reopened = written(CLOSED | {"messages": "events", "reconnect_after": "3s"})
+    assert reopened["work"]["messages"] == {"events": {"reconnect_after_s": 3.0}}
 
 
 def test_requests_carry_their_weights_and_the_lengths_of_their_answers():

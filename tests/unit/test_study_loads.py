@@ -109,6 +109,21 @@ closed: messages = "events"\nmessage_type = "text"
 closed: messages = "events"\npipeline = 2
     :10: load.pipeline: cannot be combined with messages = "events", because a stream holds up what is behind
     it; remove it, or use streams over HTTP/2
+closed: reconnect_after = "3s"
+    :9: load.reconnect_after: only used with messages = "events"; set it as well, or remove it
+open: messages = "events"\nreconnect_after = "3s"
+    :11: load.reconnect_after: unknown key; expected one of …
+closed: messages = "events"\nevent_format = "lines"\nreconnect_after = "3s"
+    :11: load.reconnect_after: cannot be combined with event_format = "lines", which has no ids and no retry;
+    keep one
+closed: messages = "events"\nhttp = "2"\nstreams = 4\nreconnect_after = "3s"
+    :12: load.reconnect_after: cannot be combined with streams = 4; expected streams = 1, because a client has
+    one
+closed: messages = "events"\nheaders = { last-event-id = "7" }\nreconnect_after = "3s"
+    :11: load.reconnect_after: cannot be combined with a header Last-Event-ID, which clients send by
+    themselves; keep one
+closed: messages = "events"\nreconnect_after = "0s"
+    :10: load.reconnect_after: found "0s"; expected a duration above 0, up to 10⁶ s, such as "500ms" or "1m"
 closed: messages = "telegrams"
     :9: load.messages: found "telegrams"; expected "events", "grpc" or "websocket"
 open: hpack = "literal"

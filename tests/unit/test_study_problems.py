@@ -11,7 +11,7 @@ duration = "1s" -> duraton = "1s"
     events_expected, stream_for, grpc, message_type, requests, pick, weights, method, headers, body, chunked,
     http, hpack, stream_window, connection_window, verify, tls, full_handshakes, early_data, source_addresses,
     addresses, connect_to, unix_socket, proxy, proxy_credentials, proxy_protocol, generator, threads,
-    connections, requests_total, pipeline, streams, calls, think; did you mean "duration"?
+    connections, requests_total, pipeline, streams, calls, think, reconnect_after; did you mean "duration"?
 [trials] -> [trails]
     :11: trails: unknown key; expected one of title, question, answer_by, limits, catalog, content,
     load, sweep, trials, host, machines, published, servers, claims,
@@ -131,11 +131,11 @@ connections = [1, 10] -> connections = [1, 1.5]
 connections = [1, 10] -> connections = [1]\nthread = [1]
     :11: sweep.thread: unknown key; expected one of warmup, duration, timeout, events_expected,
     stream_for, stream_window, connection_window, full_handshakes, early_data, threads, connections,
-    requests_total, pipeline, streams, calls, think; did you mean "threads"?
+    requests_total, pipeline, streams, calls, think, reconnect_after; did you mean "threads"?
 connections = [1, 10] -> connections = [1]\nrate = [1]
     :11: sweep.rate: unknown key; expected one of warmup, duration, timeout, events_expected, stream_for,
     stream_window, connection_window, full_handshakes, early_data, threads, connections, requests_total,
-    pipeline, streams, calls, think
+    pipeline, streams, calls, think, reconnect_after
 connections = [1, 10] -> threads = [1]
     :4: load.connections: missing; expected a positive number here, or a list of them in [sweep]
 [sweep] -> connections = 5\n[sweep]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use loadcurve_plan::{HttpLoad, HttpVersion, Requests};
-use loadcurve_record::{Failure, MismatchedBody, OperationTally, Recorder, SlowRequest, Unserved};
+use loadcurve_record::{Failure, MismatchedBody, OperationTally, Recorder, SlowRequest};
 use loadcurve_wire::HttpExchange;
 
 use crate::capacity::Capacity;
@@ -73,7 +73,6 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
             )));
         }
         summary.result.messages = messages::summary(self.plan, recorder, summary.merged.length);
-        let keeps_streams = recorder.messages.ended_by_client > 0;
         let ports = self
             .capacity
             .and_then(|capacity| port_shortage(&summary.result, self.plan, &summary.merged, capacity));
@@ -81,9 +80,8 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
         let evidence = &mut summary.evidence;
         evidence.resumption = resumption;
         evidence.disruptions = disruptions;
-        if keeps_streams {
-            // A stream that continues until the client ends it is no answer that is waited for.
-            evidence.unserved = Unserved::default();
+        evidence.consider_streams(&recorder.messages);
+        if recorder.messages.ended_by_client > 0 {
             summary.result.waited_through = None;
         }
         evidence.pipelined = !speaks_http2 && self.plan.work.conversation.requests_at_once() > 1;

@@ -26,6 +26,10 @@ pub struct MessagesSummary {
     pub expected: Option<u64>,
     /// Streams that the client has ended, as it was asked to.
     pub ended_by_client: u64,
+    /// Requests by which clients have opened their streams again, and how many of these said the id of the last event. Absent
+    /// where clients do not do so.
+    pub reconnects: Option<u64>,
+    pub reconnects_with_id: Option<u64>,
 }
 
 /// The messages of a recording, where the plan asks for streams of them.
@@ -46,5 +50,7 @@ pub(crate) fn summary(plan: &HttpLoad, recorder: &Recorder, length: Nanos) -> Op
         delivered: messages.delivered,
         expected: events.events_expected.map(|each| each * recorder.requests.due),
         ended_by_client: messages.ended_by_client,
+        reconnects: events.reconnect_after_s.map(|_| messages.reconnects),
+        reconnects_with_id: events.reconnect_after_s.map(|_| messages.reconnects_with_id),
     }))
 }

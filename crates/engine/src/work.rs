@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use loadcurve_plan::Nanos;
 use loadcurve_record::{Failure, Recorder, Shown};
-use loadcurve_wire::{BodyPart, Exchange, Refusal};
+use loadcurve_wire::{BodyPart, Exchange, Refusal, Tag};
 
 use crate::places::InFlight;
 
@@ -47,6 +47,18 @@ pub(crate) trait Work: Send + Sync {
     /// # Errors
     /// The body cannot be read any more.
     fn append_body(&self, operation: usize, part: BodyPart, to: &mut Vec<u8>) -> Result<(), Failure>;
+
+    /// Begins a request that opens a stream of events again, behind the event with this id. A work without such streams has
+    /// none to open again.
+    fn reopen(
+        exchange: &mut Self::Exchange,
+        tag: Tag,
+        asked: &Asked<'_, Self>,
+        _last_id: &[u8],
+        to: &mut Vec<u8>,
+    ) {
+        exchange.begin(tag, asked.template, asked.target, to);
+    }
 
     /// What an answer that is complete `now` is for results.
     fn judge(&self, request: &InFlight<Self::Expected>, answer: &AnswerOf<Self>, now: Nanos) -> Judged;

@@ -68,7 +68,12 @@ impl Grpc {
     #[must_use]
     pub fn streams(self) -> Option<Events> {
         let Self { events_expected, stream_for_s, .. } = self;
-        let events = Events { event_format: EventFormat::Grpc, events_expected, stream_for_s };
+        let events = Events {
+            event_format: EventFormat::Grpc,
+            events_expected,
+            stream_for_s,
+            reconnect_after_s: None,
+        };
         (self.call == Call::ServerStream).then_some(events)
     }
 
@@ -131,8 +136,12 @@ mod tests {
             stream_for_s: Some(0.5),
             ..Grpc::default()
         };
-        let events =
-            Events { event_format: EventFormat::Grpc, events_expected: Some(3), stream_for_s: Some(0.5) };
+        let events = Events {
+            event_format: EventFormat::Grpc,
+            events_expected: Some(3),
+            stream_for_s: Some(0.5),
+            reconnect_after_s: None,
+        };
         assert_eq!(stream.streams(), Some(events));
         assert!(stream.validate().is_ok());
         assert!(Grpc { events_expected: Some(0), ..stream }.validate().is_err());

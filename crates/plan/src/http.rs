@@ -166,6 +166,28 @@ impl Http {
         if messages.websocket().is_some() { self.validate_websocket() } else { Ok(()) }
     }
 
+    /// Whether clients that open their streams again can do so in this load.
+    fn validate_reconnects(&self, model: &Model) -> Result<(), InvalidPlan> {
+        let refuse = |text: &str| Err(InvalidPlan(text.into()));
+        if self.events().and_then(|events| events.reconnect_after_s).is_none() {
+            return Ok(());
+        }
+        if !matches!(model, Model::Closed { .. }) {
+            return refuse("a client that opens its stream again keeps it open: use a closed loop");
+        }
+        if self.conversation.requests_at_once() > 1 {
+            return refuse("a client that opens its stream again has one stream: use no streams");
+        }
+        let Requests::Given(requests) = &self.requests else { return Ok(()) };
+        let is_own = |(name, _): &(String, String)| name.eq_ignore_ascii_case("Last-Event-ID");
+        if requests.iter().any(|request| request.headers.iter().any(is_own)) {
+            return refuse(
+                "the header Last-Event-ID is that of clients that open their streams again: remove it",
+            );
+        }
+        Ok(())
+    }
+
     fn validate_calls(&self, grpc: Grpc) -> Result<(), InvalidPlan> {
         if self.http != HttpVersion::Http2 {
             return Err(InvalidPlan("gRPC is spoken over HTTP/2: use http = \"2\"".into()));
@@ -264,6 +286,7 @@ impl Work for Http {
         self.tls.as_ref().map_or(Ok(()), Tls::validate)?;
         self.h2.validate()?;
         self.validate_messages()?;
+        self.validate_reconnects(&load.model)?;
         self.validate_sources()?;
         self.validate_way()?;
         let Conversation { pipeline, streams, calls, think_s } = self.conversation;

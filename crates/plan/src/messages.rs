@@ -46,6 +46,9 @@ pub struct Events {
     pub events_expected: Option<u64>,
     /// How long a stream is kept open that the server does not end; none for as long as the load lasts.
     pub stream_for_s: Option<f64>,
+    /// After what time a stream that the server has ended is opened again, unless the server says another one in `retry`;
+    /// none where a client does not do so by itself.
+    pub reconnect_after_s: Option<f64>,
 }
 
 /// How a body is divided into events.
@@ -111,18 +114,29 @@ impl Events {
         self.stream_for_s.map_or(Nanos::NEVER, Nanos::from_secs_f64)
     }
 
+    /// After what time a stream is opened again, where it is and the server says no other one.
+    #[must_use]
+    pub fn reconnect_after(&self) -> Option<Nanos> {
+        self.reconnect_after_s.map(Nanos::from_secs_f64)
+    }
+
     pub(crate) fn validate(&self) -> Result<(), InvalidPlan> {
         if self.events_expected == Some(0) {
             return Err(InvalidPlan("an answer is expected to have at least 1 event".into()));
         }
-        match self.stream_for_s {
-            Some(stream_for_s) if !(stream_for_s > 0.0 && stream_for_s <= DURATION_S_MAX) => {
-                Err(InvalidPlan(format!(
-                    "a stream that is kept for {stream_for_s} s: expected more than 0 and at most {DURATION_S_MAX} s"
-                )))
+        let times = [(self.stream_for_s, "is kept for"), (self.reconnect_after_s, "is opened again after")];
+        for (time_s, what) in times {
+            if let Some(time_s) = time_s.filter(|time_s| !(*time_s > 0.0 && *time_s <= DURATION_S_MAX)) {
+                return Err(InvalidPlan(format!(
+                    "a stream that {what} {time_s} s: expected more than 0 and at most {DURATION_S_MAX} s"
+                )));
             }
-            _ => Ok(()),
         }
+        if self.reconnect_after_s.is_some() && self.event_format != EventFormat::Sse {
+            let text = "only server-sent events have an id and a `retry` by which a stream is opened again";
+            return Err(InvalidPlan(text.into()));
+        }
+        Ok(())
     }
 }
 
@@ -136,8 +150,12 @@ mod tests {
         let read = |text: &str| serde_json::from_str::<Messages>(text);
         assert_eq!(read(r#"{"events": {}}"#).unwrap(), Messages::Events(Events::default()));
         let lines = r#"{"events": {"event_format": "lines", "events_expected": 3, "stream_for_s": 0.5}}"#;
-        let given =
-            Events { event_format: EventFormat::Lines, events_expected: Some(3), stream_for_s: Some(0.5) };
+        let given = Events {
+            event_format: EventFormat::Lines,
+            events_expected: Some(3),
+            stream_for_s: Some(0.5),
+            reconnect_after_s: None,
+        };
         assert_eq!(read(lines).unwrap(), Messages::Events(given));
         assert_eq!(given.stream_for(), Nanos::from_millis(500));
         assert_eq!(Events::default().stream_for(), Nanos::NEVER);
@@ -158,6 +176,11 @@ mod tests {
         for seconds in [0.0, -1.0, f64::NAN, 2e6] {
             let events = Events { stream_for_s: Some(seconds), ..Events::default() };
             assert!(refused(events).contains(&format!("kept for {seconds} s")), "{seconds}");
+            let events = Events { reconnect_after_s: Some(seconds), ..Events::default() };
+            assert!(refused(events).contains(&format!("opened again after {seconds} s")), "{seconds}");
         }
+        let lines =
+            Events { event_format: EventFormat::Lines, reconnect_after_s: Some(3.0), ..Events::default() };
+        assert!(refused(lines).contains("only server-sent events"));
     }
 }

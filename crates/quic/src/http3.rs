@@ -207,25 +207,7 @@ impl Exchange for Http3 {
     }
 
     fn begin(&mut self, tag: Tag, template: &Http3Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
-        let (Some(connection), Some(stream)) = (&mut self.connection, self.next_stream.take()) else {
-            return;
-        };
-        let before = to.len();
-        let following = self.http3.begin(tag, stream, template, target, to);
-        let bytes = &to[before..];
-        let then = if following == 0 { Then::End } else { Then::More };
-        let taken = connection.write(stream, bytes, then);
-        self.uploads.begin(tag, stream, following, &bytes[taken..]);
-        if self.look.is_none() {
-            self.early.keep(tag, bytes);
-        }
-        self.tags.insert(stream / 4, tag);
-        self.under_way += 1;
-        self.next_stream = connection.open(Direction::Both);
-        if self.next_stream.is_none() {
-            self.counts.met_stream_limit();
-        }
-        self.may_transmit = true;
+        self.reopen(tag, template, target, &[], to);
     }
 
     fn can_write_body(&self) -> bool {
@@ -331,6 +313,35 @@ impl HttpExchange for Http3 {
 
     fn template(request: &Request<'_>) -> Result<Http3Template, InvalidRequest> {
         Http3Template::new(request)
+    }
+
+    fn reopen(
+        &mut self,
+        tag: Tag,
+        template: &Http3Template,
+        target: Option<&[u8]>,
+        last_id: &[u8],
+        to: &mut Vec<u8>,
+    ) {
+        let (Some(connection), Some(stream)) = (&mut self.connection, self.next_stream.take()) else {
+            return;
+        };
+        let before = to.len();
+        let following = self.http3.reopen((tag, stream), template, target, last_id, to);
+        let bytes = &to[before..];
+        let then = if following == 0 { Then::End } else { Then::More };
+        let taken = connection.write(stream, bytes, then);
+        self.uploads.begin(tag, stream, following, &bytes[taken..]);
+        if self.look.is_none() {
+            self.early.keep(tag, bytes);
+        }
+        self.tags.insert(stream / 4, tag);
+        self.under_way += 1;
+        self.next_stream = connection.open(Direction::Both);
+        if self.next_stream.is_none() {
+            self.counts.met_stream_limit();
+        }
+        self.may_transmit = true;
     }
 
     fn take_http3_counts(&mut self) -> Option<Http3Counts> {

@@ -26,6 +26,10 @@ pub struct Messages {
     pub delivered: u64,
     /// Measured requests whose stream the client has ended, as it was asked to.
     pub ended_by_client: u64,
+    /// Measured requests by which clients have opened their streams again.
+    pub reconnects: u64,
+    /// How many of them said the id of the last event.
+    pub reconnects_with_id: u64,
 }
 
 /// Messages that arrived together on one stream, at least one.
@@ -58,6 +62,8 @@ impl Messages {
         self.together += other.together;
         self.delivered += other.delivered;
         self.ended_by_client += other.ended_by_client;
+        self.reconnects += other.reconnects;
+        self.reconnects_with_id += other.reconnects_with_id;
     }
 }
 
@@ -90,6 +96,14 @@ impl Recorder {
     pub fn ended_by_client(&mut self, due: Nanos) {
         let level = self.level_of(due);
         level.messages.ended_by_client += u64::from(level.window.measures(due));
+    }
+
+    /// A client has opened its stream again by a request due then.
+    pub fn reconnected(&mut self, due: Nanos, has_id: bool) {
+        let level = self.level_of(due);
+        let is_measured = level.window.measures(due);
+        level.messages.reconnects += u64::from(is_measured);
+        level.messages.reconnects_with_id += u64::from(is_measured && has_id);
     }
 }
 
@@ -160,7 +174,7 @@ mod tests {
     }
 
     /// All figures of a recording, in a form that can be compared.
-    fn figures(recorder: &Recorder) -> ([String; 3], [u64; 5]) {
+    fn figures(recorder: &Recorder) -> ([String; 3], [u64; 7]) {
         let messages = &recorder.messages;
         let times = [&messages.first_from_due, &messages.first_from_sent, &messages.gap];
         let counts = [
@@ -169,6 +183,8 @@ mod tests {
             messages.together,
             messages.delivered,
             messages.ended_by_client,
+            messages.reconnects,
+            messages.reconnects_with_id,
         ];
         (times.map(crate::TimeHistogram::encode), counts)
     }
@@ -181,11 +197,17 @@ mod tests {
             whole.messages_arrived(one);
         }
         whole.ended_by_client(Nanos::from_millis(100));
+        whole.reconnected(Nanos::from_millis(100), true);
+        whole.reconnected(Nanos::from_millis(200), false);
         for split in 0..=arrivals.len() {
             let (mut first, mut second) = (recorder(), recorder());
             arrivals[..split].iter().for_each(|one| first.messages_arrived(one));
             arrivals[split..].iter().for_each(|one| second.messages_arrived(one));
             second.ended_by_client(Nanos::from_millis(100));
+            first.reconnected(Nanos::from_millis(100), true);
+            second.reconnected(Nanos::from_millis(200), false);
+            // In the warm-up.
+            second.reconnected(Nanos::from_millis(50), true);
             first.merge(&second);
             assert_eq!(figures(&first), figures(&whole));
         }

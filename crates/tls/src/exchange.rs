@@ -224,6 +224,17 @@ impl<E: HttpExchange<Carrier = Stream>> HttpExchange for Tls<E> {
         E::template(request)
     }
 
+    fn reopen(
+        &mut self,
+        tag: Tag,
+        template: &Self::Template,
+        target: Option<&[u8]>,
+        last_id: &[u8],
+        to: &mut Vec<u8>,
+    ) {
+        self.inner.reopen(tag, template, target, last_id, to);
+    }
+
     fn first_location(&self) -> Option<&[u8]> {
         self.inner.first_location()
     }

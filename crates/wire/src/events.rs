@@ -33,12 +33,39 @@ pub enum EventReader {
 }
 
 impl EventReader {
-    /// Forgets the body under way, for a new one; the last `id` and the last `retry` stay.
+    /// Forgets the body under way, for a new one of the same client: the last `id` and the last `retry` stay.
     pub fn reset(&mut self) {
         match self {
             Self::Sse(stream) => stream.reset(),
             Self::Lines(lines) => *lines = EventLines::default(),
             Self::Grpc(messages) => *messages = GrpcMessages::default(),
+        }
+    }
+
+    /// Forgets all that came, for a body of another client. The memory is kept.
+    pub fn forget(&mut self) {
+        if let Self::Sse(stream) = self {
+            stream.last_id.clear();
+            stream.retry_ms = None;
+        }
+        self.reset();
+    }
+
+    /// The last `id` that an event has made valid; empty where there was none.
+    #[must_use]
+    pub fn last_id(&self) -> &[u8] {
+        match self {
+            Self::Sse(stream) => stream.last_id(),
+            Self::Lines(_) | Self::Grpc(_) => &[],
+        }
+    }
+
+    /// How long the server wants a client to wait before it connects again, in milliseconds, where it has said so.
+    #[must_use]
+    pub fn retry_ms(&self) -> Option<u64> {
+        match self {
+            Self::Sse(stream) => stream.retry_ms(),
+            Self::Lines(_) | Self::Grpc(_) => None,
         }
     }
 

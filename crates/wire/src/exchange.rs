@@ -239,6 +239,17 @@ pub trait HttpExchange: Exchange<Answer = Response> {
     /// The request cannot be said in this protocol.
     fn template(request: &Request<'_>) -> Result<Self::Template, InvalidRequest>;
 
+    /// Begins a request as [`begin`](Exchange::begin) that opens a stream of events again: with the id of the last event in the
+    /// field Last-Event-ID (HTML standard, section 9.2.4), where there is one and the protocol has such streams.
+    fn reopen(
+        &mut self,
+        tag: Tag,
+        template: &Self::Template,
+        target: Option<&[u8]>,
+        last_id: &[u8],
+        to: &mut Vec<u8>,
+    );
+
     /// Where the first answer with a Location has led, on any of its connections; nothing where that is not looked at.
     fn first_location(&self) -> Option<&[u8]> {
         None

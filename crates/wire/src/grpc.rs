@@ -233,6 +233,18 @@ impl HttpExchange for Grpc {
         Http2::template(&Request { method: Method::POST, headers: &headers, is_chunked: true, ..*request })
     }
 
+    /// A call has no events.
+    fn reopen(
+        &mut self,
+        tag: Tag,
+        template: &Http2Template,
+        target: Option<&[u8]>,
+        _: &[u8],
+        to: &mut Vec<u8>,
+    ) {
+        self.begin(tag, template, target, to);
+    }
+
     fn take_counts(&mut self) -> Option<Http2Counts> {
         self.http2.take_counts()
     }

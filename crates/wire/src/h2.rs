@@ -192,7 +192,7 @@ impl Exchange for Http2 {
     }
 
     fn begin(&mut self, tag: Tag, template: &Http2Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
-        self.write_request(tag, template, target, to);
+        self.write_request(tag, template, (target, &[]), to);
     }
 
     fn can_write_body(&self) -> bool {
@@ -257,6 +257,17 @@ impl Http2 {
 impl HttpExchange for Http2 {
     fn template(request: &Request<'_>) -> Result<Http2Template, InvalidRequest> {
         Http2Template::new(request)
+    }
+
+    fn reopen(
+        &mut self,
+        tag: Tag,
+        template: &Http2Template,
+        target: Option<&[u8]>,
+        last_id: &[u8],
+        to: &mut Vec<u8>,
+    ) {
+        self.write_request(tag, template, (target, last_id), to);
     }
 
     fn take_counts(&mut self) -> Option<Http2Counts> {

@@ -146,8 +146,23 @@ impl Http3 {
         target: Option<&[u8]>,
         to: &mut Vec<u8>,
     ) -> u64 {
+        self.reopen((tag, stream), template, target, &[], to)
+    }
+
+    /// The same of a request under a tag and on a stream that opens a stream of events again, behind the one with this id.
+    ///
+    /// # Panics
+    /// As [`begin`](Self::begin).
+    pub fn reopen(
+        &mut self,
+        (tag, stream): (Tag, u64),
+        template: &Http3Template,
+        target: Option<&[u8]>,
+        last_id: &[u8],
+        to: &mut Vec<u8>,
+    ) -> u64 {
         self.by_tag[tag].open(Answer::new(stream, template.kind == RequestKind::Head));
-        template.write(target, to)
+        template.write(target, last_id, to)
     }
 
     /// Reads bytes of the answer to the request with this tag, as [`receive_with`](Self::receive_with); its body is counted and

@@ -11,11 +11,14 @@ mod unasked;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use memchr::memmem;
+
 use crate::chunked::shorter;
 use crate::error::{ClosedEarly, Malformed};
 use crate::exchange::{
     BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Stream, Tag, WrittenBody,
 };
+use crate::last_event_id::field_value;
 use crate::request::{
     Body, CHUNK_FRAMING_BYTES_MAX, InvalidRequest, LAST_CHUNK, Request, RequestKind, chunk_size,
 };
@@ -79,6 +82,8 @@ enum GivenBack {
 pub struct Http1Template {
     bytes: Vec<u8>,
     target_at: usize,
+    /// Where the empty line is that ends its fields.
+    fields_end: usize,
     kind: RequestKind,
     is_idempotent: bool,
     /// The length of the body behind the bytes.
@@ -154,21 +159,8 @@ impl Exchange for Http1 {
     }
 
     fn begin(&mut self, tag: Tag, template: &Http1Template, target: Option<&[u8]>, to: &mut Vec<u8>) {
-        let Http1Template { bytes, target_at, kind, is_idempotent, following_bytes: length, is_chunked } =
-            template;
-        self.awaited.push_back(Awaited { tag, kind: *kind, is_idempotent: *is_idempotent });
-        match target {
-            None => to.extend_from_slice(bytes),
-            Some(target) => {
-                let (before, after) = bytes.split_at(*target_at);
-                for part in [before, target, after] {
-                    to.extend_from_slice(part);
-                }
-            }
-        }
-        if *length > 0 {
-            self.upload = Some(Upload { tag, offset: 0, length: *length, is_chunked: *is_chunked });
-        }
+        template.write(target, to);
+        self.begun(tag, template);
     }
 
     fn holds_requests_back(&self) -> bool {
@@ -276,9 +268,11 @@ impl Exchange for Http1 {
 
 impl HttpExchange for Http1 {
     fn template(request: &Request<'_>) -> Result<Http1Template, InvalidRequest> {
+        let bytes = request.encode()?;
         Ok(Http1Template {
-            bytes: request.encode()?,
             target_at: request.target_at(),
+            fields_end: memmem::find(&bytes, b"\r\n\r\n").map_or(bytes.len(), |at| at + 2),
+            bytes,
             kind: request.kind(),
             is_idempotent: request.method.is_idempotent(),
             following_bytes: match request.body {
@@ -289,12 +283,57 @@ impl HttpExchange for Http1 {
         })
     }
 
+    fn reopen(
+        &mut self,
+        tag: Tag,
+        template: &Http1Template,
+        target: Option<&[u8]>,
+        last_id: &[u8],
+        to: &mut Vec<u8>,
+    ) {
+        template.write_with_id(target, last_id, to);
+        self.begun(tag, template);
+    }
+
     fn first_location(&self) -> Option<&[u8]> {
         self.parser.first_location()
     }
 }
 
+impl Http1Template {
+    #[inline]
+    fn write(&self, target: Option<&[u8]>, to: &mut Vec<u8>) {
+        let Some(target) = target else { return to.extend_from_slice(&self.bytes) };
+        let (before, after) = self.bytes.split_at(self.target_at);
+        for part in [before, target, after] {
+            to.extend_from_slice(part);
+        }
+    }
+
+    /// The same with the id of the last event behind the other fields.
+    fn write_with_id(&self, target: Option<&[u8]>, last_id: &[u8], to: &mut Vec<u8>) {
+        self.write(target, to);
+        let Some(value) = field_value(last_id) else { return };
+        let behind = self.bytes.len() - self.fields_end;
+        let at = to.len() - behind;
+        for part in [b"Last-Event-ID: ", value, b"\r\n"] {
+            to.extend_from_slice(part);
+        }
+        to[at..].rotate_left(behind);
+    }
+}
+
 impl Http1 {
+    /// A request is written, but for a body that follows.
+    #[inline]
+    fn begun(&mut self, tag: Tag, template: &Http1Template) {
+        let Http1Template { kind, is_idempotent, following_bytes: length, is_chunked, .. } = *template;
+        self.awaited.push_back(Awaited { tag, kind, is_idempotent });
+        if length > 0 {
+            self.upload = Some(Upload { tag, offset: 0, length, is_chunked });
+        }
+    }
+
     /// Reads the answer to the oldest request.
     fn receive_answer(
         &mut self,

@@ -50,6 +50,7 @@ mod head;
 mod http1;
 mod http2_counts;
 mod http3_counts;
+mod last_event_id;
 mod lines;
 mod proxy_protocol;
 mod request;

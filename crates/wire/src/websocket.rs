@@ -306,6 +306,18 @@ impl HttpExchange for WebSocket {
     fn template(request: &Request<'_>) -> Result<WebSocketTemplate, InvalidRequest> {
         Ok(WebSocketTemplate::new(request))
     }
+
+    /// A WebSocket has no events.
+    fn reopen(
+        &mut self,
+        tag: Tag,
+        template: &WebSocketTemplate,
+        target: Option<&[u8]>,
+        _: &[u8],
+        to: &mut Vec<u8>,
+    ) {
+        self.begin(tag, template, target, to);
+    }
 }
 
 impl WebSocket {

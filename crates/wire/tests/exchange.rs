@@ -497,3 +497,25 @@ fn a_body_that_follows_in_chunks_is_whole_however_little_is_written_at_once() {
         assert_eq!((of_chunks(&written), said), (body.clone(), written.len()));
     }
 }
+
+#[test]
+fn a_stream_of_events_is_opened_again_with_the_last_id_behind_the_other_fields() {
+    let request = Request { headers: &[("Accept", "text/event-stream")], ..request("POST") };
+    for (target, body) in [(Target::Fixed("/path"), &b""[..]), (Target::Varying, b"body \r\n\r\n of lines")] {
+        let request = Request { target, body: Body::Bytes(body), ..request };
+        let template = Http1::template(&request).unwrap();
+        let path = (target == Target::Varying).then_some(&b"/path"[..]);
+        let written = |last_id: &[u8]| {
+            let mut bytes = b"before".to_vec();
+            Http1::new(1, &()).reopen(0, &template, path, last_id, &mut bytes);
+            bytes
+        };
+        let mut plain = b"before".to_vec();
+        Http1::new(1, &()).begin(0, &template, path, &mut plain);
+        let (head, behind) = plain.split_at(plain.len() - 2 - body.len());
+        assert_eq!(written(b"7 \xc3\xa9"), [head, b"Last-Event-ID: 7 \xc3\xa9\r\n", behind].concat());
+        assert_eq!(written(b" \t7 "), [head, b"Last-Event-ID: 7\r\n", behind].concat());
+        // Nothing is said of an event without an id.
+        assert_eq!((written(b""), written(b" ")), (plain.clone(), plain.clone()));
+    }
+}

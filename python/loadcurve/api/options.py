@@ -93,6 +93,8 @@ class LoadOptions(TypedDict, total=False):
     """How many events or messages an answer is to have."""
     stream_for: str | None
     """Events, gRPC: end each stream after this time."""
+    reconnect_after: str | None
+    """Events: open a stream again that the server has ended, after its retry or else this time."""
     message: str | None
     """Message of gRPC calls in JSON; @FILE: encoded."""
     proto: str | Path | None

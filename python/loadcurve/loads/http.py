@@ -7,11 +7,14 @@ from pydantic import BeforeValidator, Field
 
 from loadcurve.loads.http_table import HttpLoadTable, Pipeline, Streams
 from loadcurve.loads.limits import REPLAY_S_MAX
+from loadcurve.loads.messages import OWN_MESSAGES
 from loadcurve.loads.option import ASKED, CommandLine, Planned
 from loadcurve.loads.rates import RECORDED, Arrivals, OpenArrivals, Rate, RatePerSecond, Speed
 from loadcurve.loads.requests import LongList
+from loadcurve.loads.sent import header_fields
 from loadcurve.loads.table import Swept, by_model
-from loadcurve.loads.values import ENGINE_NAME, PositiveCount, Think
+from loadcurve.loads.values import ENGINE_NAME, Duration, PositiveCount, Think
+from loadcurve.protocol import EVENTS
 from loadcurve.toml.expected import show
 from loadcurve.toml.problems import Problem
 
@@ -106,6 +109,22 @@ class ClosedLoadTable(KeptConnectionsTable):
         ASKED,
     ] = Field(0.0, alias="think")
     """How long a client pauses after each answer; not with a pipeline or streams."""
+    reconnect_after_s: Annotated[
+        Duration | None,
+        CommandLine(
+            "--reconnect-after",
+            help="Events: open a stream again that the server has ended, after its retry or else this time.",
+            metavar="TIME",
+            panel="Messages",
+            place=45,
+        ),
+        Planned("messages"),
+        OWN_MESSAGES,
+    ] = Field(None, alias="reconnect_after")
+    """With events: a client opens its stream again that the server has ended, as browsers do: after the time
+    that the server said in `retry`, or else after this one, with the id of the last event as `Last-Event-ID`.
+    Unless set, the next stream begins at once, and is that of another client.
+    """
 
     @property
     def complete(self) -> "type[ClosedLoad]":
@@ -115,6 +134,27 @@ class ClosedLoadTable(KeptConnectionsTable):
     def _problems_of_model(self, at: Swept) -> Iterator[Problem]:
         yield from super()._problems_of_model(at)
         yield from self._thinking_in_a_pipeline(at)
+        if self.reconnect_after_s is not None or "reconnect_after" in at.sweep:
+            yield from self._problems_of_reconnects(at)
+
+    def _problems_of_reconnects(self, at: Swept) -> Iterator[Problem]:
+        """Check that there are streams of events, one on each connection, which a client can open again."""
+        place = at.place("reconnect_after")
+        if self.messages != EVENTS:
+            yield Problem(place, 'only used with messages = "events"; set it as well, or remove it')
+        if self.event_format == "lines":
+            text = 'cannot be combined with event_format = "lines", which has no ids and no retry; keep one'
+            yield Problem(place, text)
+        if (most := max(at.values("streams"))) > 1:
+            text = f"cannot be combined with streams = {most}; expected streams = 1, because a client has one"
+            yield Problem(place, text)
+        asked = [self.asked_for("/")] if isinstance(self.requests, LongList) else self.asked
+        names = {name.lower() for one in asked for name, _ in header_fields(one.headers)}
+        if "last-event-id" in names:
+            text = (
+                "cannot be combined with a header Last-Event-ID, which clients send by themselves; keep one"
+            )
+            yield Problem(place, text)
 
     def _thinking_in_a_pipeline(self, at: Swept) -> Iterator[Problem]:
         if max(at.values("think")) == 0:

@@ -351,6 +351,11 @@ def _events(messages: MessagesResult) -> str:
         lines.append(f"{messages.together:,} arrived together with the one before")
     if messages.ended_by_client:
         lines.append(f"{plural(messages.ended_by_client, 'stream')} ended by the client")
+    if messages.reconnects is not None:
+        said = (
+            f", {messages.reconnects_with_id:,} with the id of the last event" if messages.reconnects else ""
+        )
+        lines.append(f"{plural(messages.reconnects, 'stream')} opened again{said}")
     return "\n".join(lines)
 
 

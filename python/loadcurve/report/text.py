@@ -35,6 +35,7 @@ _KEY_TITLES = {
     "duration": "duration (s)",
     "timeout": "timeout (s)",
     "stream_for": "stream for (s)",
+    "reconnect_after": "reconnect after (s)",
 }
 
 _LOAD_UNITS = {"rate": "per second", "speed": "times as recorded", "connection_rate": "connections/s"}

@@ -37,6 +37,10 @@ class MessagesResult(Record):
     """How many the measured requests were to have; ``None`` where nobody says how many each has."""
     ended_by_client: Count
     """Measured requests whose stream the client has ended, as it was asked to; they count as answered."""
+    reconnects: Count | None = None
+    """Measured requests by which clients have opened their streams again; ``None`` where clients do not."""
+    reconnects_with_id: Count | None = None
+    """How many of them said the id of the last event."""
 
     @property
     def delivered_share(self) -> float | None:
@@ -51,4 +55,6 @@ class MessagesResult(Record):
             raise contradiction(
                 f"{self.delivered} events of {self.expected} that are expected were delivered"
             )
+        if (self.reconnects_with_id or 0) > (self.reconnects or 0):
+            raise contradiction(f"{self.reconnects_with_id} of {self.reconnects or 0} reconnects said an id")
         return self

@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{ExpectedStatus, Nanos};
 use loadcurve_record::{Failure, Multiplexing, Recorder, Shown, StatusClass};
-use loadcurve_wire::{BodyPart, ErrorCode, Http2Counts, HttpExchange, Refusal, Response};
+use loadcurve_wire::{BodyPart, ErrorCode, Http2Counts, HttpExchange, Refusal, Response, Tag};
 
 use super::{RequestSource, TargetReader};
 use super::{grpc, quic, redirection};
@@ -50,6 +50,10 @@ impl<E: HttpExchange> Work for RequestSource<E> {
     fn append_body(&self, operation: usize, part: BodyPart, to: &mut Vec<u8>) -> Result<(), Failure> {
         let body = self.template(operation).body.as_ref();
         body.map_or(Ok(()), |body| body.append(part.offset, part.bytes, to).map(drop))
+    }
+
+    fn reopen(exchange: &mut E, tag: Tag, asked: &Asked<'_, Self>, last_id: &[u8], to: &mut Vec<u8>) {
+        exchange.reopen(tag, asked.template, asked.target, last_id, to);
     }
 
     #[inline]

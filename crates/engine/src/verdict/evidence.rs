@@ -2,7 +2,7 @@
 
 use loadcurve_plan::{Nanos, Pace, Stop};
 use loadcurve_record::{
-    Disruptions, FailureCounts, Loss, LostServer, OfStatus, StatusCounts, Unserved, WarmUpCounts,
+    Disruptions, FailureCounts, Loss, LostServer, Messages, OfStatus, StatusCounts, Unserved, WarmUpCounts,
 };
 
 use super::resumption::Resumption;
@@ -230,6 +230,18 @@ impl Evidence {
             mean_latency_ms: result.latency_ms.mean,
             time_series: TimeSeries::of(&result.series, pace),
             generator,
+        }
+    }
+
+    /// What clients have done with streams of messages changes what can be judged of a load.
+    pub(crate) fn consider_streams(&mut self, messages: &Messages) {
+        if messages.ended_by_client > 0 {
+            // A stream that continues until the client ends it is no answer that is waited for.
+            self.unserved = Unserved::default();
+        }
+        if messages.reconnects > 0 {
+            // A client that waits before it opens its stream again has none under way.
+            self.kept_up = None;
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::connection::{Connection, State, Upload};
 use crate::io::{Carries, Notify, Slot};
 use crate::places::InFlight;
 use crate::scheduler::Scheduler;
-use crate::work::{Asked, CarrierOf, Work};
+use crate::work::{CarrierOf, Work};
 
 /// How much of long requests is written at once. The next parts are read from their files when the connection has taken
 /// these, so bodies take no more memory than this on each connection, however long and however many they are.
@@ -51,7 +51,10 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     fn begin_moved(&mut self) {
         while !self.moved.is_empty() {
             let Some(slot) = self.next_free() else { return };
-            let Some((_, request)) = self.moved.pop_front() else { return };
+            let Some((from, request)) = self.moved.pop_front() else { return };
+            if let Some(events) = &mut self.events {
+                events.exchange_clients(from * self.configuration.at_once, slot * self.configuration.at_once);
+            }
             self.free.pop_front();
             self.connections[slot].is_listed = false;
             self.leave_if_leaving(slot);
@@ -262,16 +265,22 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         let InFlight { number, operation, due, reused, moved_at, limited_since, .. } = *request;
         let before = self.scratch.len();
         let asked = self.configuration.work.asked(&mut self.reader, number, operation)?;
-        let Asked { template, target, expected } = asked;
-        request.expected = expected;
-        connection.exchange.begin(tag, template, target, &mut self.scratch);
+        request.expected = asked.expected;
+        let place = slot * self.configuration.at_once + tag;
+        match self.events.as_ref().and_then(|events| events.reopened_behind(place)) {
+            Some(last_id) => W::reopen(&mut connection.exchange, tag, &asked, last_id, &mut self.scratch),
+            None => connection.exchange.begin(tag, asked.template, asked.target, &mut self.scratch),
+        }
         request.sent = Some(self.now);
         if let Some(since) = limited_since {
             self.recorder.waited_for_stream(due, self.now - since);
         }
         let bytes = self.scratch.len() - before;
         if let Some(events) = &mut self.events {
-            events.sent(slot * self.configuration.at_once + tag, due, self.now);
+            if moved_at.is_none() {
+                events.note_reconnect(place, due, &mut self.recorder);
+            }
+            events.sent(place, due, self.now);
         }
         if let Some(moved_at) = moved_at {
             self.recorder.sent_again(due, self.now - moved_at, bytes);
@@ -281,8 +290,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         if connection.exchange.is_writing_body(tag) {
             connection.begin_upload(tag, Upload { operation, due });
         }
-        self.answer_deadlines
-            .set(slot * self.configuration.at_once + tag, self.now + self.configuration.timeout);
+        self.answer_deadlines.set(place, self.now + self.configuration.timeout);
         Ok(true)
     }
 

@@ -296,8 +296,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             self.say_goodbye(slot);
             self.disconnect(slot);
         }
-        if self.configuration.think > Nanos::ZERO {
-            self.rest(slot, self.now + self.configuration.think);
+        let pause = self.reopens_after(slot).unwrap_or(self.configuration.think);
+        if pause > Nanos::ZERO {
+            self.rest(slot, self.now + pause);
         } else {
             self.go_on(slot, self.now);
         }
@@ -421,7 +422,10 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         } else {
             self.disconnect(slot);
             self.connections[slot].free_since = Some(self.now);
-            self.list_if_free(slot);
+            match self.reopens_after(slot) {
+                Some(pause) if pause > Nanos::ZERO => self.rest(slot, self.now + pause),
+                _ => self.list_if_free(slot),
+            }
         }
     }
 

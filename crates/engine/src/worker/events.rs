@@ -10,6 +10,11 @@ use crate::io::{Carries, Slot};
 use crate::scheduler::Scheduler;
 use crate::work::{CarrierOf, Work};
 
+/// The only status of a stream that a client opens again.
+const OK: u16 = 200;
+/// Longer than any load: a server may say a longer time.
+const LONGEST_RETRY: Nanos = Nanos::from_millis(1_000_000_000);
+
 /// The streams of all places of a worker.
 pub(super) struct EventStreams {
     settings: Events,
@@ -21,7 +26,10 @@ pub(super) struct EventStreams {
 
 /// The stream of one request.
 struct Place {
+    /// What divides it, which also knows the last id that its client has heard.
     reader: EventReader,
+    /// Whether the next request of the place opens the stream again that the server has ended.
+    reopens: bool,
     due: Nanos,
     sent: Nanos,
     /// Known once a part of the body has come.
@@ -43,6 +51,7 @@ impl EventStreams {
         };
         let place = || Place {
             reader: reader(),
+            reopens: false,
             due: Nanos::ZERO,
             sent: Nanos::ZERO,
             status: None,
@@ -62,7 +71,11 @@ impl EventStreams {
     /// The request of a place was sent, which was due then.
     pub(super) fn sent(&mut self, place: usize, due: Nanos, sent: Nanos) {
         let stream = &mut self.places[place];
-        stream.reader.reset();
+        if stream.reopens {
+            stream.reader.reset();
+        } else {
+            stream.reader.forget();
+        }
         (stream.due, stream.sent, stream.status, stream.last) = (due, sent, None, None);
         (stream.events, stream.data_bytes, stream.body_bytes) = (0, 0, 0);
         if self.settings.stream_for_s.is_some() {
@@ -103,8 +116,14 @@ impl EventStreams {
         }
     }
 
-    /// The answer of a place is complete.
-    pub(super) fn answered(&mut self, place: usize, now: Nanos, recorder: &mut Recorder) {
+    /// The answer of a place is complete, and had this status.
+    pub(super) fn answered(
+        &mut self,
+        place: usize,
+        status: Option<u16>,
+        now: Nanos,
+        recorder: &mut Recorder,
+    ) {
         let stream = &mut self.places[place];
         let mut count = 0;
         stream.reader.end(&mut |piece| count += u64::from(piece == Piece::Event));
@@ -112,12 +131,53 @@ impl EventStreams {
             let data_bytes = std::mem::take(&mut stream.data_bytes);
             stream.arrived(count, data_bytes, now, self.settings.events_expected, recorder);
         }
+        // Another status is the server's word that the client is not to come again (HTML standard, section 9.2.3).
+        stream.reopens = self.settings.reconnect_after_s.is_some() && status == Some(OK);
+        stream.status = None;
         self.kept.clear(place);
     }
 
-    /// The request of a place has ended in another way.
+    /// The request of a place has ended in another way: one whose answer had begun has lost its stream.
     pub(super) fn ended(&mut self, place: usize) {
+        let stream = &mut self.places[place];
+        let was_open = stream.status.take() == Some(OK);
+        stream.reopens |= self.settings.reconnect_after_s.is_some() && was_open;
         self.kept.clear(place);
+    }
+
+    /// The client of a place has left: the next request is that of another one.
+    fn left(&mut self, place: usize) {
+        let stream = &mut self.places[place];
+        (stream.reopens, stream.status) = (false, None);
+        self.kept.clear(place);
+    }
+
+    /// The id of the last event, where the next request of a place opens its stream again behind one.
+    pub(super) fn reopened_behind(&self, place: usize) -> Option<&[u8]> {
+        let stream = &self.places[place];
+        Some(stream.reader.last_id()).filter(|last_id| stream.reopens && !last_id.is_empty())
+    }
+
+    /// The next request of a place, which was due then, is sent: it may open a stream again.
+    pub(super) fn note_reconnect(&self, place: usize, due: Nanos, recorder: &mut Recorder) {
+        if self.places[place].reopens {
+            recorder.reconnected(due, self.reopened_behind(place).is_some());
+        }
+    }
+
+    /// A request goes to another place, and its client with it; whose next one that place would have carried comes here.
+    pub(super) fn exchange_clients(&mut self, one: usize, other: usize) {
+        if self.settings.reconnect_after_s.is_some() {
+            self.places.swap(one, other);
+        }
+    }
+
+    /// How long the client of a place waits before it opens its stream again; none where it does not.
+    fn reopens_after(&self, place: usize) -> Option<Nanos> {
+        let stream = &self.places[place];
+        let after = self.settings.reconnect_after().filter(|_| stream.reopens)?;
+        let said = stream.reader.retry_ms().map(|retry_ms| Nanos(retry_ms.saturating_mul(1_000_000)));
+        Some(said.unwrap_or(after).min(LONGEST_RETRY))
     }
 
     /// When the next stream has been kept for long enough.
@@ -176,6 +236,11 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         Some(events.cut_off(self.ends))
     }
 
+    /// How long a slot waits before it opens the stream again that the server has ended on it; none where it does not.
+    pub(super) fn reopens_after(&self, slot: Slot) -> Option<Nanos> {
+        self.events.as_ref()?.reopens_after(slot * self.configuration.at_once)
+    }
+
     /// Ends the stream under a tag, if anything of it has come: it counts as answered.
     fn end_stream(&mut self, slot: Slot, tag: Tag, scheduler: Option<&Scheduler>) {
         let place = slot * self.configuration.at_once + tag;
@@ -189,6 +254,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         }
         let goes_on = connection.exchange.cancel(tag);
         let Some((request, sent)) = connection.take_answered(tag, self.now) else { return };
+        if let Some(events) = &mut self.events {
+            events.left(place);
+        }
         let shown = Shown {
             first_byte: request.first_byte.unwrap_or(self.now),
             status,

@@ -94,10 +94,11 @@ impl<W: Work> Reading<'_, W> {
     fn answered(&mut self, tag: Tag, answer: &AnswerOf<W>) -> bool {
         let Some((request, sent)) = self.connection.take_answered(tag, self.now) else { return false };
         self.has_ended = true;
-        if let Some(events) = &mut self.events {
-            events.answered(self.slot * self.at_once + tag, self.now, self.recorder);
-        }
         let Judged { failure, shown } = self.work.judge(&request, answer, self.now);
+        if let Some(events) = &mut self.events {
+            let status = shown.map(|shown| shown.status);
+            events.answered(self.slot * self.at_once + tag, status, self.now, self.recorder);
+        }
         let answer = self.connection.answer(&request, sent, self.now, shown);
         self.patience.answered(answer.done - answer.sent);
         if let Some(failure) = failure {

@@ -153,6 +153,10 @@ impl HttpExchange for Multiplexed {
         Ok(())
     }
 
+    fn reopen(&mut self, tag: Tag, (): &(), target: Option<&[u8]>, _: &[u8], to: &mut Vec<u8>) {
+        self.begin(tag, &(), target, to);
+    }
+
     fn take_counts(&mut self) -> Option<Http2Counts> {
         Some(Http2Counts { was_limited: self.limit().is_some(), ..Http2Counts::default() })
     }

@@ -139,6 +139,10 @@ impl HttpExchange for Repeating {
     fn template(_: &Request<'_>) -> Result<(), InvalidRequest> {
         Ok(())
     }
+
+    fn reopen(&mut self, tag: Tag, (): &(), target: Option<&[u8]>, _: &[u8], to: &mut Vec<u8>) {
+        self.begin(tag, &(), target, to);
+    }
 }
 
 fn frame(letter: u8, tag: Tag) -> [u8; 2] {

@@ -13,4 +13,4 @@ pub use crate::error::HpackError;
 pub use crate::h2::settings::DEFAULT_TABLE_BYTES;
 pub use decoder::Decoder;
 
-pub(crate) use encoder::{EncodedField, Encoder, Part};
+pub(crate) use encoder::{EncodedField, Encoder, Part, write_plain};

@@ -25,7 +25,7 @@ impl Http2 {
 
     /// Opens a stream with the head of a template, whose messages follow.
     pub(crate) fn open_kept(&mut self, tag: Tag, template: &Http2Template, to: &mut Vec<u8>) {
-        self.write_head(tag, template, None, 0, to);
+        self.write_head(tag, template, (None, &[]), 0, to);
         if let Some(stream) = self.streams.get_mut(tag) {
             stream.is_uploading = true;
         }

@@ -4,6 +4,7 @@ use super::Http2;
 use super::frame::{
     self, DEFAULT_WINDOW_BYTES, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES, PREFACE, flag, kind,
 };
+use super::hpack;
 use super::settings::id;
 use super::streams::EndsStream;
 use super::template::Http2Template;
@@ -11,6 +12,7 @@ use super::window::ReceiveWindow;
 use crate::chunked::shorter;
 use crate::error::{ErrorCode, Malformed};
 use crate::exchange::{BodyPart, Tag, WrittenBody};
+use crate::last_event_id::{LAST_EVENT_ID, field_value};
 use crate::template::UploadBody;
 
 impl Http2 {
@@ -97,11 +99,11 @@ impl Http2 {
         &mut self,
         tag: Tag,
         template: &Http2Template,
-        target: Option<&[u8]>,
+        varying: (Option<&[u8]>, &[u8]),
         to: &mut Vec<u8>,
     ) {
         let has_body = template.body.length() > 0;
-        self.write_head(tag, template, target, if has_body { 0 } else { flag::END_STREAM }, to);
+        self.write_head(tag, template, varying, if has_body { 0 } else { flag::END_STREAM }, to);
         if has_body {
             self.streams.begin_upload(tag, &template.body, EndsStream::Yes);
             self.uploads.push_back(tag);
@@ -109,12 +111,13 @@ impl Http2 {
         }
     }
 
-    /// Opens a stream with the head of a request.
+    /// Opens a stream with the head of a request; what varies of it are its target and the id of the last event of the stream
+    /// of events that it opens again.
     pub(super) fn write_head(
         &mut self,
         tag: Tag,
         template: &Http2Template,
-        target: Option<&[u8]>,
+        (target, last_id): (Option<&[u8]>, &[u8]),
         end_stream: u8,
         to: &mut Vec<u8>,
     ) {
@@ -124,6 +127,9 @@ impl Http2 {
         let start = to.len();
         to.extend_from_slice(&[0; HEADER_BYTES]);
         self.encoder.write(template.number, &template.parts, target, to);
+        if let Some(value) = field_value(last_id) {
+            hpack::write_plain(LAST_EVENT_ID, value, to);
+        }
         let length = to.len() - start - HEADER_BYTES;
         if length <= self.peer.frame_bytes_max {
             let flags = flag::END_HEADERS | end_stream;

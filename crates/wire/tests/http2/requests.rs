@@ -2,7 +2,8 @@
 
 use loadcurve_wire::h2::hpack::Decoder;
 use loadcurve_wire::{
-    Exchange as _, Hpack, Http2, Http2Settings, InvalidRequest, Readiness, Request, Scheme, Target,
+    Exchange as _, Hpack, Http2, Http2Settings, HttpExchange as _, InvalidRequest, Readiness, Request,
+    Scheme, Target,
 };
 
 use crate::support::{
@@ -215,4 +216,22 @@ fn a_smaller_table_of_the_server_is_announced_in_front_of_the_next_block() {
     // Of the three fields one has room.
     let last = block(&begin(&mut exchange, 2, &template));
     assert!(last.len() > 6 && last[0] == 0x82);
+}
+
+#[test]
+fn a_stream_of_events_is_opened_again_with_the_last_id_behind_the_other_fields() {
+    let template = template(&request("GET", &[("accept", "text/event-stream")], b"")).unwrap();
+    let mut exchange = agreed(3, &[]);
+    let mut decoder = Decoder::new(4096);
+    let mut fields_behind = |last_id: &[u8], tag| {
+        let mut bytes = Vec::new();
+        exchange.reopen(tag, &template, None, last_id, &mut bytes);
+        fields(&bytes, &mut decoder)
+    };
+    let plain = fields_behind(b"", 0);
+    assert!(plain.iter().all(|(name, _)| name != "last-event-id"));
+    let id = |value: &str| ("last-event-id".to_owned(), value.to_owned());
+    assert_eq!(fields_behind("7 \u{e9} ".as_bytes(), 1), [plain.clone(), vec![id("7 \u{e9}")]].concat());
+    // None of them goes into the table: the next block is as long as before.
+    assert_eq!(fields_behind(b"8", 2), [plain, vec![id("8")]].concat());
 }

@@ -87,3 +87,23 @@ fn the_control_stream_begins_with_its_type_and_the_settings() {
     // 4,096 bytes of table, sections of 65,536 bytes, 100 streams that may wait.
     assert_eq!(bytes, [0, 4, 11, 1, 0x50, 0, 6, 0x80, 1, 0, 0, 7, 0x40, 100]);
 }
+
+#[test]
+fn a_stream_of_events_is_opened_again_with_the_last_id_behind_the_other_fields() {
+    let fixed = request("GET", &[("accept", "text/event-stream")], Body::Bytes(b""));
+    let varying = Request { target: Target::Varying, ..fixed };
+    for (request, target) in [(fixed, None), (varying, Some(&b"/other"[..]))] {
+        let template = Http3Template::new(&request).unwrap();
+        let fields = |last_id: &[u8]| {
+            let mut bytes = Vec::new();
+            Http3::new(1, &Http3Settings::default()).reopen((0, 0), &template, target, last_id, &mut bytes);
+            let (header, header_bytes) = frame::FrameHeader::parse(&bytes).unwrap();
+            assert_eq!((header.kind, header.length), (HEADERS, (bytes.len() - header_bytes) as u64));
+            fields_of(&mut Decoder::new(0), 0, &bytes[header_bytes..]).unwrap().unwrap()
+        };
+        let plain = fields(b"");
+        assert!(plain.iter().all(|(name, _)| name != b"last-event-id"));
+        let id = (b"last-event-id".to_vec(), b"7 \xc3\xa9".to_vec());
+        assert_eq!(fields(b" 7 \xc3\xa9"), [plain, vec![id]].concat());
+    }
+}
