@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use loadcurve_engine::{StartError, start};
 use loadcurve_plan::{
-    Arrivals, Body, Conversation, HttpLoad, HttpVersion, IoChoice, Model, Rate, Request, Requests, Stop,
+    Arrivals, Body, Conversation, Events, HttpLoad, HttpVersion, IoChoice, Messages, Model, Rate, Request,
+    Requests, Stop,
 };
 
 #[path = "load/support/plans.rs"]
@@ -152,6 +153,34 @@ fn answer_all_streams(mut stream: &TcpStream) -> std::io::Result<()> {
     }
 }
 
+/// Answers each request with a stream of ten events, each in a write of its own, after which a client may come again at once.
+fn answer_all_with_events(mut stream: &TcpStream) -> std::io::Result<()> {
+    const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nretry: 0\n\r\n";
+    stream.set_nodelay(true)?;
+    let mut bytes = [0; 4096];
+    loop {
+        let length = stream.read(&mut bytes)?;
+        if length == 0 {
+            return Ok(());
+        }
+        stream.write_all(HEAD)?;
+        for _ in 0..10 {
+            stream.write_all(b"13\r\nid: 7\ndata: hello\n\n\r\n")?;
+        }
+        stream.write_all(b"0\r\n\r\n")?;
+    }
+}
+
+/// Loads whose answers are streams of events, some of which are opened again.
+fn plans_of_events(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {
+    let closed = plans::closed(address, CONNECTIONS, REQUESTS);
+    let of_events = |reconnect_after_s| {
+        let events = Events { reconnect_after_s, events_expected: Some(10), ..Events::default() };
+        closed.clone().with(|http| http.messages = Some(Messages::Events(events)))
+    };
+    vec![("events", of_events(None)), ("events of streams that are opened again", of_events(Some(1.0)))]
+}
+
 /// How often the threads of a load allocate, and into how many seconds its series is divided; `None` if this kernel
 /// does not offer the backend.
 fn allocations_of(plan: &HttpLoad) -> Option<(u64, u64)> {
@@ -216,8 +245,10 @@ fn plans(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {
 fn twice_the_requests_allocate_no_more_than_their_seconds_need() {
     excuse_this_thread();
     let (one_by_one, streams) = (serve(answer_all), serve(answer_all_streams));
+    let events = serve(answer_all_with_events);
     for io in [IoChoice::Epoll, IoChoice::Uring] {
-        for (name, plan) in plans(one_by_one).into_iter().chain(plans_of_streams(streams)) {
+        let all = plans(one_by_one).into_iter().chain(plans_of_streams(streams));
+        for (name, plan) in all.chain(plans_of_events(events)) {
             let plan = HttpLoad { io, ..plan };
             let threads = plan.threads as u64;
             let twice = HttpLoad { stop: Stop::RequestsTotal(2 * REQUESTS), ..plan.clone() };
