@@ -24,6 +24,7 @@ __all__ = [
     "clock_exchanges",
     "count_of",
     "counted_times",
+    "descriptor_set",
     "encode_message",
     "encoded_counters",
     "grpc_statuses",
@@ -35,6 +36,9 @@ __all__ = [
     "method_streams",
     "pause_delays",
     "percentile_curve",
+    "reflection_answer",
+    "reflection_question",
+    "schema_methods",
     "table_columns",
     "tables",
     "toml_positions",
@@ -377,12 +381,12 @@ def ask(
     """
 
 def encode_message(
-    schema: str | PathLike[str], folders: Sequence[str | PathLike[str]], method: str, json: str
+    schema: str | PathLike[str] | bytes, folders: Sequence[str | PathLike[str]], method: str, json: str
 ) -> bytes:
     """Encode the message of a call of ``/package.Service/Method`` that JSON describes.
 
     The schema is a ``.proto`` file, whose imports are looked for beside it and in the folders, or a
-    descriptor set.
+    descriptor set, in a file or as it is.
 
     Raises:
         ValueError: the schema cannot be read or has no such method, or the JSON does not fit the message; the
@@ -391,11 +395,36 @@ def encode_message(
     """
 
 def method_streams(
-    schema: str | PathLike[str], folders: Sequence[str | PathLike[str]], method: str
+    schema: str | PathLike[str] | bytes, folders: Sequence[str | PathLike[str]], method: str
 ) -> tuple[bool, bool]:
-    """Return whether a method streams its requests, and its answers, by the schema of a file.
+    """Return whether a method streams its requests, and its answers, by a schema.
 
     Raises ``ValueError``: the schema cannot be read or has no such method; the text names the file.
+    """
+
+def schema_methods(descriptors: bytes) -> list[str]:
+    """Return the methods of a descriptor set, as ``package.Service/Method``.
+
+    Raises ``ValueError``: it is none, or lacks something.
+    """
+
+def descriptor_set(files: Sequence[bytes]) -> bytes:
+    """Return a descriptor set of encoded files."""
+
+def reflection_question(*, symbol: str | None = None, file: str | None = None) -> bytes:
+    """Return the message that asks the reflection of a server.
+
+    For the file in which ``symbol`` is defined; else for the file of a name; else for its services.
+    """
+
+def reflection_answer(
+    message: bytes,
+) -> tuple[list[tuple[str, list[str], bytes]], list[str], tuple[int, str] | None]:
+    """Read an answer: its files, each with its name and the names of its imports; services; a refusal.
+
+    A refusal has the number of a status of gRPC and what the server says. Two of the three are empty.
+
+    Raises ``ValueError``: it is no answer.
     """
 
 def body_lines(path: str | PathLike[str]) -> int:

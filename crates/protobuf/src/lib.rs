@@ -19,6 +19,10 @@
 
 mod json;
 mod names;
+mod reflection;
 mod schema;
+mod set;
 
+pub use reflection::{Answered, Question, ReflectedFile, answered};
 pub use schema::{Method, Schema};
+pub use set::of_files;

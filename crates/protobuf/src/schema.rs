@@ -8,6 +8,7 @@ use prost_reflect::{DescriptorPool, MessageDescriptor, MethodDescriptor, Service
 
 use crate::json;
 use crate::names::listed;
+use crate::set;
 
 /// The longest descriptor set that is read.
 const SET_BYTES_MAX: u64 = 64 * 1024 * 1024;
@@ -40,6 +41,15 @@ impl Schema {
             decoded(file)?
         };
         Ok(Self { pool, name: file.display().to_string() })
+    }
+
+    /// Reads an encoded descriptor set, which has a name for people.
+    ///
+    /// # Errors
+    /// It is none, or lacks something.
+    pub fn decode(set: &[u8], name: &str) -> Result<Self, String> {
+        let pool = set::read(set).map_err(|fault| format!("{name}: {fault}"))?;
+        Ok(Self { pool, name: name.to_owned() })
     }
 
     /// The method under a path such as `/package.Service/Method`; the slash at the beginning may be missing.
@@ -116,9 +126,9 @@ fn decoded(file: &Path) -> Result<DescriptorPool, String> {
         let most = SET_BYTES_MAX / (1024 * 1024);
         return Err(format!("{}: longer than {most} MiB; expected a descriptor set", file.display()));
     }
-    DescriptorPool::decode(bytes.as_slice()).map_err(|error| {
+    set::read(&bytes).map_err(|fault| {
         format!(
-            "{}: {error}; expected a file that ends in .proto, or a descriptor set with its imports \
+            "{}: {fault}; expected a file that ends in .proto, or a descriptor set with its imports \
              (protoc --descriptor_set_out --include_imports)",
             file.display()
         )

@@ -39,6 +39,10 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(echo::clock_exchanges, module)?)?;
     module.add_function(wrap_pyfunction!(protobuf::encode_message, module)?)?;
     module.add_function(wrap_pyfunction!(protobuf::method_streams, module)?)?;
+    module.add_function(wrap_pyfunction!(protobuf::schema_methods, module)?)?;
+    module.add_function(wrap_pyfunction!(protobuf::descriptor_set, module)?)?;
+    module.add_function(wrap_pyfunction!(protobuf::reflection_question, module)?)?;
+    module.add_function(wrap_pyfunction!(protobuf::reflection_answer, module)?)?;
     module.add_function(wrap_pyfunction!(parts::merge_parts, module)?)?;
     module.add_function(wrap_pyfunction!(load::latency_bounds_s, module)?)?;
     module.add_function(wrap_pyfunction!(load::uring_refusal, module)?)?;

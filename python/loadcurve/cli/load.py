@@ -1,5 +1,7 @@
 """``loadcurve load``: one load against one URL."""
 
+from functools import partial
+
 from loadcurve.cli.commands.running_options import RUNNING
 from loadcurve.cli.followed_load import followed
 from loadcurve.cli.load_study import TLS_OPTIONS, Options, cpus_of, http_load
@@ -15,6 +17,7 @@ from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.generate.generator import LoadInterrupted
 from loadcurve.host.look import Look
 from loadcurve.loads.http import HttpLoad
+from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.loads.way import socket_url
@@ -23,6 +26,7 @@ from loadcurve.server.answers import verify_answers
 from loadcurve.server.asked import Site
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.presence import announce
+from loadcurve.server.reflection import reflected
 from loadcurve.server.target import Target, reached, read_url
 from loadcurve.server.transport import Transport
 from loadcurve.tools.catalog import tool_named
@@ -68,6 +72,19 @@ def _verify_calls(plan: HttpPlan) -> None:
         raise NothingMeasured(failure.text) from None
 
 
+def _reflected(target: Target, load: HttpLoadTable) -> bytes:
+    """Return the descriptors of what a load calls, as the server has them.
+
+    Raises:
+        BadInput: it has none, or not of these methods.
+        NothingMeasured: it does not answer.
+
+    """
+    found = reached(target, load.way, load.timeout_s)
+    transport = Transport(target.scheme, load.tls, other_addresses=found.others)
+    return reflected(load, Site(found.address, target.authority, transport, load.timeout_s))
+
+
 def load_command(url: str, options: Options, *, json_output: bool) -> int:
     """Run one load, print its result on stdout, and return the exit code.
 
@@ -79,7 +96,8 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     look = Look()
     url, socket = _without_socket(url, options)
     target = read_url(url)
-    load = http_load(options, url, target.path, socket, target.messages)
+    ask = partial(_reflected, target)
+    load = http_load(options, url, target.path, socket, target.messages, ask)
     if target.scheme == "http":
         options.require_none_of(TLS_OPTIONS, "the connections of an http:// URL carry clear text")
     if options.values["out"] is not None:

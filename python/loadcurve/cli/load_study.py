@@ -1,7 +1,8 @@
 """From the options of ``loadcurve load`` to a study of one point, which is checked as any other study is."""
 
+import base64
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, assert_never, get_args
@@ -13,6 +14,7 @@ from loadcurve.cli.commands.running_options import RUNNING
 from loadcurve.cli.foreign_options import is_body
 from loadcurve.errors import BadInput
 from loadcurve.loads.http import HTTP_TABLES, HttpLoad
+from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.kinds import KINDS, LoadKind
 from loadcurve.loads.models import INNER_TABLES, TABLES, LoadTables, keys_of
 from loadcurve.loads.option import OF_FIELD, CommandLine, Form, options_of
@@ -255,11 +257,17 @@ _MODELS_IN_WORDS = {
 
 
 def http_load(
-    options: Options, url: str, path: str, socket: str | None = None, messages: str | None = None
+    options: Options,
+    url: str,
+    path: str,
+    socket: str | None,
+    messages: str | None,
+    reflected: Callable[[HttpLoadTable], bytes],
 ) -> HttpLoad:
     """Return the complete load on a web server that the options ask for; raises BadInput.
 
     ``socket`` is the Unix socket that the URL names, and ``messages`` what its scheme says of the answers.
+    ``reflected`` asks the server of calls for their descriptors, where their messages require these.
     """
     defaults: dict[str, Any] = {"requests": [path], "threads": DEFAULT_THREADS}
     if socket is not None:
@@ -276,6 +284,11 @@ def http_load(
         # What it lacks is only refused where it was asked for.
         defaults["timeout"] = f"{LoadTable.model_fields['timeout_s'].default}s"
     load = options.read(HTTP_TABLES[options.model], defaults)
+    if load.makes_calls and load.grpc.lacks_schema(load.asked):
+        descriptors = base64.b64encode(reflected(load)).decode()
+        options.table["grpc"] = {**options.table["grpc"], "descriptors": descriptors}
+        grpc = load.grpc.model_copy(update={"descriptors": descriptors})
+        load = load.model_copy(update={"grpc": grpc})
     options.check(load, url)
     return load.with_values({}, load.complete)
 

@@ -1,5 +1,7 @@
 """What a load says of calls of gRPC: their message, the statuses that are right, the deadline."""
 
+import base64
+import binascii
 import gzip
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,6 +49,8 @@ _MESSAGE_IN_WORDS = (
     'a text of JSON, which requires proto, or "@" and the name of a file with the encoded message'
 )
 
+_DESCRIPTORS_IN_WORDS = "a descriptor set in base64"
+
 
 def _message(value: object, info: ValidationInfo) -> object:
     require_not_hidden(value, "message")
@@ -60,6 +64,14 @@ def _status(value: object) -> object:
     if name not in STATUSES:
         raise own_problem(f"found {show(value)}; expected a status of gRPC: {', '.join(STATUSES)}")
     return name
+
+
+def _descriptors(value: object) -> object:
+    try:
+        base64.b64decode(value if isinstance(value, str) else "?", validate=True)
+    except (binascii.Error, ValueError):
+        raise own_problem(f"found {show(value)}; expected {_DESCRIPTORS_IN_WORDS}") from None
+    return value
 
 
 Status = Annotated[str, BeforeValidator(_status), Expected('a status of gRPC, such as "OK"')]
@@ -118,6 +130,12 @@ class GrpcTable(BaseModel):
         ),
     ] = Field(default_factory=list)
     """Folders in which what the `.proto` file imports is looked for, beside its own."""
+    descriptors: Annotated[
+        str | None, BeforeValidator(_descriptors), Expected(_DESCRIPTORS_IN_WORDS), Field(exclude=True)
+    ] = None
+    """In place of `proto`: a descriptor set in base64. `loadcurve load` has it from the server's reflection,
+    and writes it into the study in its folder.
+    """
     statuses: Annotated[
         list[Status],
         Expected('a list of statuses of gRPC, such as ["OK", "NOT_FOUND"]'),
@@ -206,10 +224,21 @@ class GrpcTable(BaseModel):
             raise ValueError(f"{found}; expected methods of one kind in a load")
         return next(iter(kinds.values()), UNARY)
 
+    @property
+    def _schema(self) -> str | bytes | None:
+        """The file of the schema, or a descriptor set."""
+        return self.proto if self.descriptors is None else base64.b64decode(self.descriptors)
+
+    def lacks_schema(self, calls: Sequence[AskedRequest]) -> bool:
+        """Whether calls of methods have messages in JSON that nothing gives a form."""
+        if self._schema is not None or not all(_METHOD.fullmatch(call.path) for call in calls):
+            return False
+        return any(_requires_schema(call.body) for call in calls)
+
     def _kind(self, path: str) -> CallKind:
-        if self.proto is None:
+        if self._schema is None:
             return self.call or UNARY
-        return _STREAMED[method_streams(self.proto, self.proto_folders, path)]
+        return _STREAMED[method_streams(self._schema, self.proto_folders, path)]
 
     def encoded(self, path: str, message: str | bytes | BodyLines) -> str | bytes:
         """Return the message of a call of a path as a body: bytes, or a file of them behind ``@``.
@@ -227,14 +256,21 @@ class GrpcTable(BaseModel):
             )
         if isinstance(message, bytes) or message.startswith(FILE_MARK):
             return message
-        if self.proto is None:
-            if message.strip() in ("", "{}"):
-                return b""
-            raise ValueError(
-                "a message in JSON requires the .proto file or a descriptor set (proto, --proto); "
-                "or give the encoded message as @FILE"
-            )
-        return encode_message(self.proto, self.proto_folders, path, message or "{}")
+        if self._schema is not None:
+            return encode_message(self._schema, self.proto_folders, path, message or "{}")
+        if not _requires_schema(message):
+            return b""
+        raise ValueError(
+            "a message in JSON requires the .proto file or a descriptor set (proto, --proto); "
+            "or give the encoded message as @FILE"
+        )
+
+
+def _requires_schema(message: str | bytes | BodyLines) -> bool:
+    """Whether a message is JSON with fields."""
+    if not isinstance(message, str) or message.startswith(FILE_MARK):
+        return False
+    return message.strip() not in ("", "{}")
 
 
 def _compressed(message: str | bytes) -> bytes:
@@ -284,6 +320,9 @@ def problems_of_calls(
         yield Problem(("load", "requests", str(index)), text)
     if without_method:
         return
+    if grpc.proto is not None and grpc.descriptors is not None:
+        text = "cannot be combined with proto; keep one of the two"
+        yield Problem(("load", "grpc", "descriptors"), text)
     try:
         kind = grpc.kind(call.path for call in calls)
     except ValueError as error:

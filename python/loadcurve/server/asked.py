@@ -1,7 +1,7 @@
 """A web server asked by the engine, exactly as a load will ask it."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +25,11 @@ _OF_MANY = {*LoadTable.model_fields, "requests", "pick", "weights", "generator",
 _AS_ASKED = [name for name in HttpLoadTable.model_fields if name not in _OF_MANY]
 """Load fields that decide how a single request is made."""
 
+Ended = tuple[str, str | None]
+"""How a call of gRPC has ended: the name of its status, and what the server says of it."""
+Answered = tuple[int, int, Ended | None]
+"""The status of an answer, the length of its body, and how it has ended where it is a call."""
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -34,8 +39,8 @@ class Answer:
     record: ContentRecord
     text: str
     """The start of its body."""
-    call: tuple[str, str | None] | None = None
-    """Of a call of gRPC, the name of its status and what the server says of it; ``None`` without a status."""
+    call: Ended | None = None
+    """``None`` without a status of gRPC."""
 
 
 @dataclass(frozen=True)
@@ -69,24 +74,53 @@ def answers_to(
 
     """
     bodies = [_Body() for _ in requests]
+    outcomes = _outcomes(load, requests, site, lengths, lambda at, part: bodies[at].take(part))
+    answers = []
+    # Behind a request that is not answered, no other one is made.
+    for request, body, outcome in zip(requests, bodies, outcomes, strict=False):
+        status, _, call = _answered(load, request, outcome)
+        answers.append(Answer(status, body.record, body.text, call))
+    return answers
+
+
+def answer_as_it_comes(
+    load: HttpLoadTable, request: AskedRequest, site: Site, take: Callable[[bytes], object]
+) -> tuple[int, Ended | None]:
+    """Make a request as this load does, and hand the parts of the answer over; what ``take`` raises ends it.
+
+    Returns the status of HTTP and, of a call of gRPC, how it has ended. Raises as :func:`answers_to`.
+    """
+    (outcome,) = _outcomes(load, [request], site, {}, lambda _, part: take(part))
+    status, _, call = _answered(load, request, outcome)
+    return status, call
+
+
+def _outcomes(
+    load: HttpLoadTable,
+    requests: Sequence[AskedRequest],
+    site: Site,
+    lengths: Mapping[str, int],
+    take_body: Callable[[int, bytes], object],
+) -> list[tuple[Answered | None, tuple[str, str] | None]]:
     try:
-        outcomes = ask(_plan(load, requests, site, lengths).to_json(), lambda at, part: bodies[at].take(part))
+        return ask(_plan(load, requests, site, lengths).to_json(), take_body)
     except ValueError as error:
         raise BadInput(str(error)) from None
     except RuntimeError as error:
         is_off = load.http == HTTP2 and site.transport.http2_is_off
         hint = f"; `{HTTP2_SETTING} = true` in its table of the study switches HTTP/2 on" if is_off else ""
         raise ServerFailure("wrong_answer", sentence(f"{error}{hint}")) from None
-    answers = []
-    # Behind a request that is not answered, no other one is made.
-    for request, body, (answered, failed) in zip(requests, bodies, outcomes, strict=False):
-        if answered is None:
-            why = "" if failed is None else f": {failed[1]}"
-            asked = request.label if load.makes_calls else request.line
-            raise ServerFailure("wrong_answer", sentence(f"{asked} was not answered{why}"))
-        status, _, call = answered
-        answers.append(Answer(status, body.record, body.text, call))
-    return answers
+
+
+def _answered(
+    load: HttpLoadTable, request: AskedRequest, outcome: tuple[Answered | None, tuple[str, str] | None]
+) -> Answered:
+    answered, failed = outcome
+    if answered is None:
+        why = "" if failed is None else f": {failed[1]}"
+        asked = request.label if load.makes_calls else request.line
+        raise ServerFailure("wrong_answer", sentence(f"{asked} was not answered{why}"))
+    return answered
 
 
 def _plan(
