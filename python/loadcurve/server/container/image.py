@@ -106,7 +106,7 @@ class Containerfile:
         name = f"localhost/loadcurve-{self.server}"
         say(f"{engine.name} builds the image of {self.server} …")
         try:
-            # Docker's own builder leaves the container of a step that fails, unless it is told otherwise.
+            # Docker's own builder keeps the container of a step that fails.
             words = ("build", "--force-rm", "--file", str(self.file), "--tag", name, str(self.file.parent))
             engine.answer(*words, timeout_s=None)
             return _described(name, _present(engine, name))
