@@ -82,7 +82,7 @@ impl KeptCalls {
         let allowed = http2.streams_allowed();
         if http2.is_over() || (!http2.begins_any() && self.under_way() == 0) {
             Readiness::Closed
-        } else if !http2.has_begun() || (allowed == 0 && self.open() == 0) {
+        } else if !http2.has_begun() || (allowed == 0 && self.under_way() == 0) {
             Readiness::Handshaking
         } else if !http2.begins_any() || self.under_way() >= allowed {
             Readiness::Busy
@@ -129,21 +129,20 @@ impl KeptCalls {
         if self.is_unasked {
             return Err(self.fail(http2, Malformed::Unasked));
         }
-        let (mut consumed, mut begun) = (0, None);
+        let mut consumed = 0;
         loop {
-            let (mut answered, mut fault, mut has_more) = (None, None, false);
+            let (mut answered, mut begun, mut fault, mut has_more) = (None, None, None, false);
             let (calls, takes_compressed) = (&mut self.calls, self.takes_compressed);
+            // A part of the body of one answer at most, so that each is reported that begins.
             let received = http2.receive_with_stops(&bytes[consumed..], &mut |place, status, part| {
                 let call: &mut Call = &mut calls[place];
-                match call.take(part, takes_compressed) {
+                match call.take(status, part, takes_compressed) {
                     Ok((taken, is_whole)) => {
-                        answered = answered.or(is_whole.then_some(place));
-                        has_more |= taken < part.len();
+                        answered = is_whole.then_some(place);
+                        has_more = taken < part.len();
                         if let Some(tag) = call.awaited {
                             take_body(tag, status, &part[..taken]);
-                            if !std::mem::replace(&mut call.is_begun, true) {
-                                begun = Some(tag);
-                            }
+                            begun = (!std::mem::replace(&mut call.is_begun, true)).then_some(tag);
                         }
                     }
                     Err(wrong) => fault = Some(wrong),
@@ -161,12 +160,10 @@ impl KeptCalls {
             }
             self.is_unasked = has_more;
             let answered = answered.and_then(|place| self.answered(place, http2));
-            let event = received.event.and_then(|event| self.ended(event));
-            if let Some(event) = answered.or(event) {
-                return Ok(Received { consumed, event: Some(event) });
-            }
-            if consumed == bytes.len() {
-                return Ok(Received { consumed, event: begun.map(Event::Begun) });
+            let ended = received.event.and_then(|event| self.ended(event));
+            let event = answered.or(ended).or(begun.map(Event::Begun));
+            if event.is_some() || consumed == bytes.len() {
+                return Ok(Received { consumed, event });
             }
         }
     }
@@ -254,9 +251,12 @@ impl KeptCalls {
 
 impl Call {
     /// Takes a part of the body, up to the end of the message that is awaited; says how many bytes that were, and whether it
-    /// is complete.
+    /// is complete. The body of an HTTP error has no messages.
     #[inline]
-    fn take(&mut self, part: &[u8], takes_compressed: bool) -> Result<(usize, bool), Malformed> {
+    fn take(&mut self, status: u16, part: &[u8], takes_compressed: bool) -> Result<(usize, bool), Malformed> {
+        if status != OK {
+            return Ok((part.len(), false));
+        }
         if self.awaited.is_none() && !part.is_empty() {
             return Err(Malformed::Unasked);
         }

@@ -37,12 +37,18 @@ fn begin(exchange: &mut Grpc, tag: Tag) -> Vec<(u8, u8, u32, Vec<u8>)> {
 
 /// What bytes bring that come in pieces of this length, beside beginnings.
 fn events(exchange: &mut Grpc, bytes: &[u8], at_once: usize) -> (Vec<Event>, Option<Malformed>) {
+    let (mut events, fault) = all_events(exchange, bytes, at_once);
+    events.retain(|event| !matches!(event, Event::Begun(_)));
+    (events, fault)
+}
+
+fn all_events(exchange: &mut Grpc, bytes: &[u8], at_once: usize) -> (Vec<Event>, Option<Malformed>) {
     let mut events = Vec::new();
     for mut piece in bytes.chunks(at_once) {
         while !piece.is_empty() || exchange.has_input() {
             match exchange.receive(piece) {
                 Ok(Received { consumed, event }) => {
-                    events.extend(event.filter(|event| !matches!(event, Event::Begun(_))));
+                    events.extend(event);
                     piece = &piece[consumed..];
                 }
                 Err(fault) => return (events, Some(fault)),
@@ -162,6 +168,66 @@ fn an_error_of_something_that_knows_no_grpc_is_that_of_http() {
         matches!(found[..], [Event::Answered(0, Response { status: 404, grpc_status: None, .. })]),
         "{found:?}"
     );
+}
+
+#[test]
+fn the_body_of_such_an_error_is_taken_as_it_is_however_it_is_cut() {
+    // As a message it would begin with a byte that says that it is compressed.
+    let body = b"<html><body>Bad Gateway</body></html>";
+    let (front, back) = body.split_at(10);
+    let bytes = [headers(0, 1, &[(":status", "502")]), data(0, 1, front), data(END_STREAM, 1, back)].concat();
+    for at_once in 1..=bytes.len() {
+        let mut exchange = connection(1, &[]);
+        begin(&mut exchange, 0);
+        let (mut events, mut taken) = (Vec::new(), Vec::new());
+        for mut piece in bytes.chunks(at_once) {
+            while !piece.is_empty() {
+                let mut take = |tag, status, part: &[u8]| {
+                    assert_eq!((tag, status), (0, 502));
+                    taken.extend_from_slice(part);
+                };
+                let Received { consumed, event } = exchange.receive_with(piece, &mut take).unwrap();
+                events.extend(event);
+                piece = &piece[consumed..];
+            }
+        }
+        let [Event::Begun(0), Event::Answered(0, response)] = events[..] else { panic!("{events:?}") };
+        assert_eq!((response.status, response.grpc_status), (502, None));
+        assert_eq!((response.body_bytes, &taken[..]), (body.len() as u64, &body[..]), "by {at_once}");
+        // The connection is as good as before.
+        assert_eq!(begin(&mut exchange, 0)[0].2, 3);
+    }
+}
+
+#[test]
+fn each_answer_is_reported_that_begins_however_many_begin_in_one_read() {
+    let mut exchange = connection(3, &[]);
+    let mut bytes = Vec::new();
+    for (tag, stream) in [(0, 1), (1, 3), (2, 5)] {
+        begin(&mut exchange, tag);
+        bytes.extend(headers(0, stream, &ANSWER_HEAD));
+    }
+    let (front, back) = ANSWER.split_at(6);
+    let rest: Vec<_> = [5, 1, 3].iter().flat_map(|stream| data(0, *stream, back)).collect();
+    bytes.extend([3, 1, 5].iter().flat_map(|stream| data(0, *stream, front)));
+    let (found, fault) = all_events(&mut exchange, &bytes, usize::MAX);
+    assert_eq!((found, fault), (vec![Event::Begun(1), Event::Begun(0), Event::Begun(2)], None));
+    assert_eq!(answered_tags(&mut exchange, &rest), [2, 0, 1]);
+}
+
+#[test]
+fn a_server_that_allows_no_call_for_a_while_has_the_next_message_wait() {
+    let mut exchange = connection(1, &[]);
+    begin(&mut exchange, 0);
+    let answer = [headers(0, 1, &ANSWER_HEAD), data(0, 1, ANSWER)].concat();
+    // Setting 3: how many streams at once.
+    exchange.receive(&settings(&[(3, 0)])).unwrap();
+    assert_eq!(exchange.readiness(), Readiness::Busy);
+    assert_eq!(answered_tags(&mut exchange, &answer), [0]);
+    // Busy would mean that nothing ever begins on it again.
+    assert_eq!(exchange.readiness(), Readiness::Handshaking);
+    exchange.receive(&settings(&[(3, 1)])).unwrap();
+    assert_eq!(exchange.readiness(), Readiness::Ready);
 }
 
 #[test]
