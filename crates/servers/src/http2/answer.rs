@@ -5,7 +5,6 @@ use std::ops::Range;
 use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{self, FrameHeader, flag, kind};
 
-use super::settings::PeerSettings;
 use crate::http::Status;
 use crate::reply::{Ending, Reply};
 
@@ -85,22 +84,22 @@ impl Answer {
         // A call that ends without a message has its status in the one block that there is.
         let call_end = self.reply.grpc_status.filter(|_| is_all).map(call_end);
         let call_end = call_end.as_ref().map_or(&[][..], CallEnd::bytes);
-        let length = prefix.len() + self.block_bytes + call_end.len();
-        to.extend_from_slice(&FrameHeader { length, kind: kind::HEADERS, flags, stream }.bytes());
-        to.extend_from_slice(prefix);
-        to.extend_from_slice(&self.block[..self.block_bytes]);
-        to.extend_from_slice(call_end);
+        self.write_headers((stream, flags), prefix, call_end, to);
         is_all
     }
 
-    /// Appends the HEADERS frame of an answer of which more follows, whatever that is.
-    pub(super) fn write_first_head(&self, stream: u32, peer: &mut PeerSettings, to: &mut Vec<u8>) {
-        let prefix = peer.take_table_change();
-        let length = prefix.len() + self.block_bytes;
-        let header = FrameHeader { length, kind: kind::HEADERS, flags: flag::END_HEADERS, stream };
-        to.extend_from_slice(&header.bytes());
+    /// Appends the HEADERS frame of an answer that more follows, whatever that is.
+    pub(super) fn write_first_head(&self, stream: u32, prefix: &[u8], to: &mut Vec<u8>) {
+        self.write_headers((stream, flag::END_HEADERS), prefix, &[], to);
+    }
+
+    #[inline]
+    fn write_headers(&self, (stream, flags): (u32, u8), prefix: &[u8], suffix: &[u8], to: &mut Vec<u8>) {
+        let length = prefix.len() + self.block_bytes + suffix.len();
+        to.extend_from_slice(&FrameHeader { length, kind: kind::HEADERS, flags, stream }.bytes());
         to.extend_from_slice(prefix);
         to.extend_from_slice(&self.block[..self.block_bytes]);
+        to.extend_from_slice(suffix);
     }
 
     /// Appends a DATA frame with a part of the body; says whether it ends the stream.

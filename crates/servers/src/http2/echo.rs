@@ -1,4 +1,4 @@
-//! Calls of gRPC whose messages are echoed, each as soon as it is whole.
+//! Calls of gRPC whose messages are echoed: each when it is whole, and one that is too long for that as it comes.
 
 use std::time::Duration;
 
@@ -7,7 +7,8 @@ use loadcurve_wire::{ErrorCode, GrpcMessages};
 
 use super::answer::{Answer, call_end, write_reset, write_window_update};
 use super::settings::PeerSettings;
-use super::{Output, Service, WINDOW_BYTES};
+use super::windows::SendWindows;
+use super::{Last, Output, Service, WINDOW_BYTES};
 use crate::reply::Outcome;
 
 /// The number of the status of a call that ends well, and of one that fails here.
@@ -20,11 +21,13 @@ pub(super) struct Echo {
     /// What the client may still send.
     pub(super) window: i64,
     bytes: Vec<u8>,
-    /// What was sent back since the client was given that much more.
-    sent_bytes: i64,
+    /// How much of it is whole messages.
+    whole_bytes: usize,
+    /// What was sent back, or was padding, since the client was given that much more.
+    used_bytes: i64,
     messages: GrpcMessages,
     has_head: bool,
-    /// Nothing is sent before.
+    /// No message is sent before.
     due: Option<Duration>,
     end: Option<End>,
 }
@@ -40,7 +43,8 @@ impl Default for Echo {
         Self {
             window: WINDOW_BYTES,
             bytes: Vec::new(),
-            sent_bytes: 0,
+            whole_bytes: 0,
+            used_bytes: 0,
             messages: GrpcMessages::default(),
             has_head: false,
             due: None,
@@ -50,8 +54,10 @@ impl Default for Echo {
 }
 
 impl Echo {
-    /// Takes a part of the client's messages; behind one that is to fail there is nothing.
-    pub(super) fn take(&mut self, mut part: &[u8], service: &mut impl Service) {
+    /// Takes a part of the client's messages; behind one that is to fail, and behind the last one of the connection, there is
+    /// nothing. Says whether one was that.
+    pub(super) fn take(&mut self, mut part: &[u8], service: &mut impl Service) -> Option<Last> {
+        let mut last = None;
         while !part.is_empty() && self.end.is_none() {
             let (read, is_whole) = self.messages.read_one(part, &mut |_| ());
             self.bytes.extend_from_slice(&part[..read]);
@@ -65,15 +71,33 @@ impl Echo {
                     Outcome::Reset | Outcome::Truncated => Some(End::Reset),
                 };
                 if self.end.is_some() {
-                    self.bytes.clear();
+                    // It is not sent back, but what was whole before it is.
+                    self.bytes.truncate(self.whole_bytes);
+                }
+                self.whole_bytes = self.bytes.len();
+                last = fate.last;
+                if last.is_some() {
+                    self.end();
                 }
             }
         }
+        last
     }
 
-    /// The client has no more messages.
+    /// What the client has sent, and is no part of a message, needs no room any more.
+    pub(super) fn is_used(&mut self, bytes: usize) {
+        self.used_bytes += i64::try_from(bytes).unwrap_or(i64::MAX);
+    }
+
+    /// No more messages are taken: the client has none, or the connection ends.
     pub(super) fn end(&mut self) {
         self.end.get_or_insert(End::Status(OK));
+        self.bytes.truncate(self.whole_bytes);
+    }
+
+    /// Whether no more messages are taken.
+    pub(super) fn has_end(&self) -> bool {
+        self.end.is_some()
     }
 
     /// When the next message may be sent, where that is to come.
@@ -85,52 +109,56 @@ impl Echo {
         self.due = self.due.filter(|due| *due > now);
     }
 
-    /// Sends what can be sent; says whether that was the last of it.
+    /// Sends what can be sent of the call, its head and its end included; says whether that was the last of it.
     pub(super) fn send(
         &mut self,
         id: u32,
         answer: &Answer,
-        (stream_window, connection_window): (&mut i64, &mut i64),
+        mut windows: SendWindows<'_>,
         peer: &mut PeerSettings,
         output: &mut Output<'_>,
     ) -> bool {
-        if self.due.is_some() || (self.bytes.is_empty() && self.end.is_none()) {
-            return false;
+        let is_held = self.due.is_some();
+        // A message may be longer than the window: it cannot become whole before a part of it is sent back.
+        let is_too_long = i64::try_from(self.bytes.len()).unwrap_or(i64::MAX) >= WINDOW_BYTES / 2;
+        let sendable = match is_held {
+            true => 0,
+            false if is_too_long => self.bytes.len(),
+            false => self.whole_bytes,
+        };
+        let ends_well = matches!(self.end, Some(End::Status(_))) && !is_held;
+        if (sendable > 0 || ends_well) && !std::mem::replace(&mut self.has_head, true) {
+            answer.write_first_head(id, peer.take_table_change(), output.bytes);
         }
-        if self.end == Some(End::Reset) {
-            write_reset(id, ErrorCode::InternalError, output.bytes);
-            return true;
-        }
-        if !std::mem::replace(&mut self.has_head, true) {
-            answer.write_first_head(id, peer, output.bytes);
-        }
-        let mut sent = 0;
-        while sent < self.bytes.len() && output.has_room() {
-            let window = usize::try_from((*stream_window).min(*connection_window)).unwrap_or(0);
-            let length = window.min(peer.frame_bytes_max).min(self.bytes.len() - sent);
-            if length == 0 {
-                break;
-            }
-            frame::write(kind::DATA, 0, id, &self.bytes[sent..sent + length], output.bytes);
-            sent += length;
-            // It fits, because it is not longer than a window.
-            let taken = i64::try_from(length).unwrap_or(i64::MAX);
-            *stream_window -= taken;
-            *connection_window -= taken;
-        }
+        let sent = windows.send(0..sendable, output, |part, to| {
+            frame::write(kind::DATA, 0, id, &self.bytes[part], to);
+        });
         self.bytes.drain(..sent);
-        self.sent_bytes += i64::try_from(sent).unwrap_or(i64::MAX);
-        if self.sent_bytes >= WINDOW_BYTES / 2 && self.end.is_none() {
-            write_window_update(id, self.sent_bytes, output.bytes);
-            self.window += std::mem::take(&mut self.sent_bytes);
-        }
+        self.whole_bytes = self.whole_bytes.saturating_sub(sent);
+        self.is_used(sent);
         match self.end {
-            Some(End::Status(status)) if self.bytes.is_empty() => {
+            None => {
+                self.give_back(id, output);
+                false
+            }
+            Some(_) if is_held || !self.bytes.is_empty() => false,
+            Some(End::Status(status)) => {
                 let flags = flag::END_HEADERS | flag::END_STREAM;
                 frame::write(kind::HEADERS, flags, id, call_end(status).bytes(), output.bytes);
                 true
             }
-            _ => false,
+            Some(End::Reset) => {
+                write_reset(id, ErrorCode::InternalError, output.bytes);
+                true
+            }
+        }
+    }
+
+    /// Lets the client send as much more as is not kept any more, when that is half of what it may.
+    fn give_back(&mut self, id: u32, output: &mut Output<'_>) {
+        if self.used_bytes >= WINDOW_BYTES / 2 {
+            write_window_update(id, self.used_bytes, output.bytes);
+            self.window += std::mem::take(&mut self.used_bytes);
         }
     }
 }

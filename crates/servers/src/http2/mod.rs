@@ -7,6 +7,8 @@
 //! What a client can make a connection keep is bounded: a frame by 16 KiB, a header block by [`HEADER_BYTES_MAX`], the
 //! dynamic table by 4 KiB, streams by [`STREAMS_MAX`], each with a reference to its body and not a copy, and what is
 //! written by what the [`Output`] takes, but for answers to frames that ask for one, which are hardly longer than these.
+//! Only of a call whose messages are echoed what it says is kept: each by the window of its stream, 1 MiB, and all of
+//! them by as many windows as there are streams.
 
 mod answer;
 mod echo;
@@ -15,6 +17,7 @@ mod receive;
 mod send;
 mod settings;
 mod streams;
+mod windows;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -34,7 +37,8 @@ use streams::Streams;
 pub const STREAMS_MAX: usize = 1000;
 /// The longest header block, before its compression is undone.
 pub const HEADER_BYTES_MAX: usize = 16 * 1024;
-/// How much a client may send on a stream, or on all, before it is given more. Nothing of it is kept.
+/// How much a client may send on a stream, or on all, before it is given more. Nothing of it is kept but messages that are
+/// echoed, until they have been sent back.
 const WINDOW_BYTES: i64 = 1 << 20;
 
 /// Where a connection writes to.

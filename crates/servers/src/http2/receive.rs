@@ -3,10 +3,10 @@
 use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{self, Frame, FrameHeader, LARGEST_WINDOW_BYTES, PREFACE, flag, kind};
 
-use super::answer::{Answer, write_window_update};
+use super::answer::Answer;
 use super::head::Malformed;
 use super::streams::{State, Stream};
-use super::{Connection, HEADER_BYTES_MAX, Output, STREAMS_MAX, Service, WINDOW_BYTES};
+use super::{Connection, HEADER_BYTES_MAX, Output, STREAMS_MAX, Service, WINDOW_BYTES, windows};
 
 /// The payload of a DATA frame, or of an unknown one, as far as it has not come.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +14,7 @@ pub(super) struct DataUnderWay {
     remaining_bytes: usize,
     /// Which request it ends, if it ends one.
     ends: Option<u32>,
-    /// Of which call's messages it is that are echoed, and how much of it is that.
+    /// The stream of a call whose messages are echoed, and how much of the rest is messages.
     echoed: Option<(u32, usize)>,
 }
 
@@ -52,12 +52,9 @@ impl Connection {
                 data.remaining_bytes -= taken;
                 consumed += taken;
                 if let Some((stream, body_bytes)) = &mut data.echoed {
-                    let of_body = taken.min(*body_bytes);
+                    let (stream, of_body) = (*stream, taken.min(*body_bytes));
                     *body_bytes -= of_body;
-                    if let Some(echo) = self.streams.get_mut(*stream).and_then(|stream| stream.echo.as_mut())
-                    {
-                        echo.take(&rest[..of_body], service);
-                    }
+                    self.echo(stream, &rest[..of_body], service, output);
                 }
             } else if self.partial.is_empty()
                 && let Ok(frame) = Frame::find(rest)?
@@ -78,6 +75,18 @@ impl Connection {
             }
         }
         Ok(if self.is_over() { bytes.len() } else { consumed })
+    }
+
+    /// Takes a part of the messages of a call, which are echoed.
+    fn echo(&mut self, id: u32, part: &[u8], service: &mut impl Service, output: &mut Output<'_>) {
+        // It may have been reset meanwhile.
+        let Some(echo) = self.streams.get_mut(id).and_then(|stream| stream.echo.as_mut()) else { return };
+        if let Some(last) = echo.take(part, service) {
+            self.end_behind(id, last, output);
+            if !last.is_announced {
+                self.streams.end_echoes();
+            }
+        }
     }
 
     /// Takes what a client says first; gives how many bytes of it these are.
@@ -282,8 +291,8 @@ impl Connection {
         };
         let body_bytes = length.checked_sub(padding).ok_or(ErrorCode::ProtocolError)?;
         // The whole payload counts, padding included (RFC 9113 §6.9.1).
-        take_window(&mut self.receive_window, length)?;
-        refill(&mut self.receive_window, 0, output);
+        windows::take(&mut self.receive_window, length)?;
+        windows::refill(&mut self.receive_window, 0, output);
         let remaining_bytes = length - frame.payload.len();
         let ends_stream = frame.header.has(flag::END_STREAM);
         let stream = self.streams.get_mut(id);
@@ -291,15 +300,16 @@ impl Connection {
         self.data = Some(DataUnderWay { remaining_bytes, ends: ends_stream.then_some(id), echoed });
         let fault = match stream.map(|Stream { state, echo, .. }| (state, echo)) {
             Some((State::Receiving { window, remaining_bytes }, _)) => {
-                take_window(window, length)?;
+                windows::take(window, length)?;
                 if !ends_stream {
-                    refill(window, id, output);
+                    windows::refill(window, id, output);
                 }
                 take_stated(remaining_bytes, body_bytes).err()
             }
             Some((State::Echoing, Some(echo))) => {
-                // It is given back when it has been echoed.
-                take_window(&mut echo.window, length)?;
+                // What is no padding is given back when it has been echoed.
+                windows::take(&mut echo.window, length)?;
+                echo.is_used(padding);
                 None
             }
             _ => Some(ErrorCode::StreamClosed),
@@ -367,13 +377,13 @@ impl Connection {
         let FrameHeader { stream: id, .. } = frame.header;
         let increment = i64::from(u32::from_be_bytes(*payload_of(frame)?) & 0x7fff_ffff);
         if id == 0 {
-            return add_to_window(&mut self.send_window, increment);
+            return windows::enlarge(&mut self.send_window, increment);
         }
         if id > self.last_id {
             return Err(ErrorCode::ProtocolError);
         }
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
-        if let Err(code) = add_to_window(&mut stream.send_window, increment) {
+        if let Err(code) = windows::enlarge(&mut stream.send_window, increment) {
             self.reset(id, code, output);
         }
         Ok(())
@@ -408,31 +418,9 @@ fn payload_of<'a, const BYTES: usize>(frame: &Frame<'a>) -> Result<&'a [u8; BYTE
     frame.payload.try_into().map_err(|_| ErrorCode::FrameSizeError)
 }
 
-/// Takes data from what the client may send.
-fn take_window(window: &mut i64, length: usize) -> Result<(), ErrorCode> {
-    *window -= i64::try_from(length).unwrap_or(i64::MAX);
-    if *window < 0 { Err(ErrorCode::FlowControlError) } else { Ok(()) }
-}
-
-/// Gives the client the rest of a window when half of it is used, so that few frames are sent for it.
-fn refill(window: &mut i64, stream: u32, output: &mut Output<'_>) {
-    if *window <= WINDOW_BYTES / 2 {
-        write_window_update(stream, WINDOW_BYTES - *window, output.bytes);
-        *window = WINDOW_BYTES;
-    }
-}
-
 /// Takes data from what the length of the content says.
 fn take_stated(remaining_bytes: &mut Option<u64>, body_bytes: usize) -> Result<(), ErrorCode> {
     let Some(remaining_bytes) = remaining_bytes else { return Ok(()) };
     *remaining_bytes = remaining_bytes.checked_sub(body_bytes as u64).ok_or(ErrorCode::ProtocolError)?;
     Ok(())
-}
-
-fn add_to_window(window: &mut i64, increment: i64) -> Result<(), ErrorCode> {
-    if increment == 0 {
-        return Err(ErrorCode::ProtocolError);
-    }
-    *window += increment;
-    if *window > LARGEST_WINDOW_BYTES { Err(ErrorCode::FlowControlError) } else { Ok(()) }
 }

@@ -8,7 +8,8 @@ use crate::reply::{Ending, Outcome};
 use super::answer::{Answer, write_reset, write_window_update};
 use super::settings::{PeerSettings, id};
 use super::streams::{Sent, State, Stream};
-use super::{Connection, Fate, Output, RESET_IDS_MAX, STREAMS_MAX, Service, WINDOW_BYTES};
+use super::windows::SendWindows;
+use super::{Connection, Fate, Last, Output, RESET_IDS_MAX, STREAMS_MAX, Service, WINDOW_BYTES};
 
 /// Appends the settings, and what makes the window of the connection as large as those of its streams.
 pub(super) fn write_settings(to: &mut Vec<u8>) {
@@ -69,16 +70,21 @@ impl Connection {
     /// Has a stream whose request is whole answered as its fate is.
     pub(super) fn decide(&mut self, id: u32, fate: Fate, output: &mut Output<'_>) {
         if let Some(last) = fate.last {
-            self.last_answered.get_or_insert(id);
-            if last.is_announced {
-                self.go_away(output.bytes);
-            }
+            self.end_behind(id, last, output);
         }
         let Some(stream) = self.streams.get_mut(id) else { return };
         if fate.outcome != Outcome::Right {
             stream.answer = Answer::new(stream.answer.reply.clone().with_outcome(fate.outcome));
         }
         stream.state = fate.due.map_or(State::Sending(Sent::Nothing), State::Held);
+    }
+
+    /// Has no stream behind this one answered.
+    pub(super) fn end_behind(&mut self, id: u32, last: Last, output: &mut Output<'_>) {
+        self.last_answered.get_or_insert(id);
+        if last.is_announced {
+            self.go_away(output.bytes);
+        }
     }
 
     /// Sends what the windows and the output allow of the answers that are under way, the oldest first.
@@ -102,8 +108,10 @@ impl Stream {
         peer: &mut PeerSettings,
         output: &mut Output<'_>,
     ) -> bool {
+        let frame_bytes_max = peer.frame_bytes_max;
+        let mut windows =
+            SendWindows { stream: &mut self.send_window, connection: connection_window, frame_bytes_max };
         if let Some(echo) = &mut self.echo {
-            let windows = (&mut self.send_window, connection_window);
             return echo.send(self.id, &self.answer, windows, peer, output);
         }
         let State::Sending(sent) = self.state else { return false };
@@ -111,7 +119,7 @@ impl Stream {
             write_reset(self.id, ErrorCode::InternalError, output.bytes);
             return true;
         }
-        let mut offset = match sent {
+        let offset = match sent {
             Sent::Head(offset) => offset,
             Sent::Nothing => {
                 if self.answer.write_head(self.id, peer.take_table_change(), output.bytes) {
@@ -121,20 +129,9 @@ impl Stream {
             }
         };
         let end = self.answer.sent_bytes();
-        while offset < end && output.has_room() {
-            let window = self.send_window.min(*connection_window);
-            let allowed = usize::try_from(window).unwrap_or(0).min(peer.frame_bytes_max);
-            let length = allowed.min(end - offset);
-            if length == 0 {
-                break;
-            }
-            self.answer.write_data(self.id, offset..offset + length, output.bytes);
-            offset += length;
-            // It fits, because it is not longer than a window.
-            let taken = i64::try_from(length).unwrap_or(i64::MAX);
-            self.send_window -= taken;
-            *connection_window -= taken;
-        }
+        let offset = windows.send(offset..end, output, |part, to| {
+            self.answer.write_data(self.id, part, to);
+        });
         self.state = State::Sending(Sent::Head(offset));
         if offset == end && self.answer.reply.ending == Ending::Truncated {
             write_reset(self.id, ErrorCode::InternalError, output.bytes);

@@ -89,8 +89,18 @@ impl Streams {
         self.all.retain_mut(has_more);
     }
 
+    /// Keeps what has come whole, and answers that have begun.
     pub(super) fn forget_requests_under_way(&mut self) {
-        self.all.retain(|stream| !matches!(stream.state, State::Receiving { .. } | State::Echoing));
+        self.all.retain(|stream| match (stream.state, &stream.echo) {
+            (State::Receiving { .. }, _) => false,
+            (State::Echoing, echo) => echo.as_ref().is_some_and(|echo| echo.has_end()),
+            (State::Held(_) | State::Sending(_), _) => true,
+        });
+    }
+
+    /// Ends all calls whose messages are echoed, each behind the messages that have come.
+    pub(super) fn end_echoes(&mut self) {
+        self.all.iter_mut().filter_map(|stream| stream.echo.as_mut()).for_each(|echo| echo.end());
     }
 
     pub(super) fn release(&mut self, now: Duration) {

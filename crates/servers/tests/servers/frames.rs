@@ -81,7 +81,8 @@ impl Said {
         assert!(is_open || header.kind == kind::RST_STREAM, "nothing follows on {}", header.stream);
         match header.kind {
             kind::HEADERS => {
-                assert!(header.has(flag::END_HEADERS) && stream.fields.is_empty());
+                let are_trailers = header.has(flag::END_STREAM);
+                assert!(header.has(flag::END_HEADERS) && (stream.fields.is_empty() || are_trailers));
                 let taken = self.decoder.decode(payload, |field| {
                     let [name, value] = [field.name, field.value].map(String::from_utf8_lossy);
                     stream.fields.push(format!("{name}: {value}"));

@@ -7,8 +7,8 @@ use loadcurve_servers::reply::Outcome;
 use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{flag, kind};
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Grpc, GrpcAnswer, GrpcSettings, GrpcStatus, Hpack, Http2, Http2Settings,
-    HttpExchange as _, Method, Refusal, Request, Target, Version,
+    Body, Event, Exchange as _, Hpack, Http2, Http2Settings, HttpExchange as _, Method, Request, Target,
+    Version,
 };
 use proptest::prelude::*;
 
@@ -58,97 +58,6 @@ fn each_request_is_answered_on_its_stream() {
     assert_eq!(said.streams[&9], right);
     assert_eq!(said.streams[&11], answered(&[":status: 200", "content-length: 0"], b""));
     assert_eq!(said.acknowledged_settings, 1);
-}
-
-#[test]
-fn a_call_of_grpc_is_answered_with_an_empty_message_and_its_status_behind_it() {
-    let mut memory = files();
-    memory.fates = vec![Fate::default(), Fate { outcome: Outcome::Error, ..Fate::default() }];
-    let mut client = Grpc::new(2, &GrpcSettings::default());
-    client.open();
-    let mut sent = Vec::new();
-    client.write_output(&mut sent);
-    let call = Request {
-        version: Version::Http11,
-        method: Method::POST,
-        target: Target::Fixed("/package.Service/Method"),
-        authority: "a",
-        headers: &[],
-        body: Body::Bytes(b"\0\0\0\0\x03abc"),
-        is_chunked: false,
-    };
-    let template = Grpc::template(&call).unwrap();
-    // The server's settings have to come before requests, and grant windows.
-    let mut begin = Vec::new();
-    let mut server = loadcurve_servers::http2::Connection::open(&mut begin);
-    client.receive(&begin).unwrap();
-    for tag in 0..2 {
-        client.begin(tag, &template, None, &mut sent);
-    }
-    while client.can_write_body() {
-        client.write_body(usize::MAX, &mut |_, _: &mut Vec<u8>| Err(()), &mut sent).unwrap();
-    }
-    let mut heard = Vec::new();
-    let mut output = loadcurve_servers::http2::Output { bytes: &mut heard, most_bytes: usize::MAX };
-    server.receive(&sent, &mut memory, &mut output);
-    let mut statuses = Vec::new();
-    let mut rest = heard.as_slice();
-    while !rest.is_empty() {
-        let received = client.receive(rest).unwrap();
-        if let Some(Event::Answered(tag, response)) = received.event {
-            statuses.push((tag, response.status, response.body_bytes, response.grpc_status));
-        }
-        rest = &rest[received.consumed..];
-    }
-    assert_eq!(statuses, [(0, 200, 5, Some(GrpcStatus::Ok)), (1, 200, 0, Some(GrpcStatus::Internal))]);
-}
-
-#[test]
-fn messages_of_a_call_are_echoed_as_they_come_and_a_call_that_fails_ends_with_its_status() {
-    let mut memory = files();
-    memory.echoes = true;
-    memory.fates =
-        vec![Fate::default(), Fate::default(), Fate { outcome: Outcome::Error, ..Fate::default() }];
-    let settings = GrpcSettings { answer: GrpcAnswer::Each, ..GrpcSettings::default() };
-    let mut client = Grpc::new(1, &settings);
-    client.open();
-    let mut sent = Vec::new();
-    client.write_output(&mut sent);
-    let message = [b"\0\0\0\x01\0".as_slice(), &[b'x'; 256]].concat();
-    let call = Request {
-        version: Version::Http11,
-        method: Method::POST,
-        target: Target::Fixed("/package.Service/Method"),
-        authority: "a",
-        headers: &[],
-        body: Body::Bytes(&message),
-        is_chunked: false,
-    };
-    let template = Grpc::template(&call).unwrap();
-    let mut begin = Vec::new();
-    let mut server = loadcurve_servers::http2::Connection::open(&mut begin);
-    client.receive(&begin).unwrap();
-    let mut ends = Vec::new();
-    for _ in 0..4 {
-        client.begin(0, &template, None, &mut sent);
-        let mut heard = Vec::new();
-        for part in std::mem::take(&mut sent).chunks(100) {
-            let mut output = loadcurve_servers::http2::Output { bytes: &mut heard, most_bytes: usize::MAX };
-            assert_eq!(server.receive(part, &mut memory, &mut output), part.len());
-        }
-        let mut rest = heard.as_slice();
-        while !rest.is_empty() {
-            let received = client.receive(rest).unwrap();
-            rest = &rest[received.consumed..];
-            match received.event {
-                Some(Event::Answered(_, response)) => ends.push(Ok(response.body_bytes)),
-                Some(Event::Refused(_, refusal)) => ends.push(Err(refusal)),
-                _ => {}
-            }
-        }
-    }
-    let whole = Ok(message.len() as u64);
-    assert_eq!(ends, [whole, whole, Err(Refusal::Ended(Some(GrpcStatus::Internal))), whole]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The forking servers: what they answer, in memory and as the real program over sockets. And the faults of `limit`, and
-//! its HTTP/2 and HTTP/3.
+//! its HTTP/2, gRPC and HTTP/3.
 
 mod answers;
 mod cases;
@@ -8,6 +8,7 @@ mod connections;
 mod faults;
 mod folder;
 mod frames;
+mod grpc;
 mod http2;
 mod http3;
 mod limit_http2;
