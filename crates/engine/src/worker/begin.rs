@@ -295,10 +295,13 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     }
 
     /// Gives what cannot be written yet, because the peer takes no more at once or does not read, the time that an answer
-    /// has.
+    /// has. What waits for a handshake has the time of that.
     fn limit_waits(&mut self, slot: Slot) {
         let first_place = slot * self.configuration.at_once;
         let connection = &mut self.connections[slot];
+        if connection.state != State::Open {
+            return;
+        }
         let is_limited = connection.exchange.limit().is_some();
         while let Some((tag, request)) = connection.requests.next_unseen() {
             if is_limited {

@@ -81,10 +81,15 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// Continues with a connection on which all that had arrived was read, or leaves it where it is of no more use.
     fn after_reading(&mut self, slot: Slot, useless: Option<Failure>, is_end: bool) {
         self.keep_slow(slot);
-        match useless {
-            None => self.continue_exchange(slot),
-            Some(failure) => self.leave(slot, failure, is_end),
+        let Some(failure) = useless else {
+            self.continue_exchange(slot);
+            return;
+        };
+        // Who has answered a request that was sent early has ended the handshake before, perhaps in the same datagram.
+        if self.connections[slot].has_answered() {
+            self.note_handshake(slot);
         }
+        self.leave(slot, failure, is_end);
     }
 
     /// Until when the request that waits longest to be sent once more may wait.
@@ -112,6 +117,11 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             self.will_write(slot);
         }
         self.note_timer(slot);
+        self.note_handshake(slot);
+    }
+
+    /// Records how far the handshakes of a connection have come, where they were not over.
+    fn note_handshake(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot];
         if !connection.state.is_handshaking() {
             return;

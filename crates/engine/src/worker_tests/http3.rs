@@ -68,6 +68,8 @@ enum Behaviour {
     Idles,
     /// It speaks no version of QUIC but one that does not exist.
     SpeaksOtherVersions,
+    /// It announces with its first answer on each connection that it answers no further request.
+    Retires,
 }
 
 /// The stream of a client's second request (RFC 9000 §2.1).
@@ -84,6 +86,8 @@ struct End {
     behaviour: Behaviour,
     socket: Socket,
     connection: Option<Connection>,
+    /// Its control stream, once that is open.
+    control: Option<u64>,
     /// When which stream is answered.
     due: BinaryHeap<Reverse<(Nanos, u64)>>,
     /// Streams on which a flood has begun.
@@ -98,6 +102,7 @@ struct Server<S> {
     /// How every second connection is taken, where that is another way.
     careful: Option<Welcome>,
     accepted: u64,
+    windows: Windows,
     base: Instant,
     ends: BTreeMap<Slot, End>,
 }
@@ -113,6 +118,12 @@ fn server_tls() -> Arc<rustls::ServerConfig> {
     config.alpn_protocols = vec![b"h3".into()];
     config.max_early_data_size = u32::MAX;
     Arc::new(config)
+}
+
+fn open_control(connection: &mut Connection) -> u64 {
+    let control = connection.open(Direction::Out).unwrap();
+    connection.write(control, CONTROL, Then::More);
+    control
 }
 
 fn moment(now: Nanos) -> Duration {
@@ -138,8 +149,7 @@ impl End {
         while let Some(event) = connection.event() {
             match event {
                 Event::Connected => {
-                    let control = connection.open(Direction::Out).unwrap();
-                    connection.write(control, CONTROL, Then::More);
+                    let control = *self.control.get_or_insert_with(|| open_control(connection));
                     match self.behaviour {
                         Behaviour::Closes(code) => connection.close(moment(now), code),
                         // GOAWAY with the first request's stream.
@@ -172,6 +182,12 @@ impl End {
         while let Some(Reverse((_, stream))) = self.due.pop_if_due(now) {
             match self.behaviour {
                 Behaviour::Answers | Behaviour::Forgets => _ = connection.write(stream, ANSWER, Then::End),
+                Behaviour::Retires => {
+                    let control = *self.control.get_or_insert_with(|| open_control(connection));
+                    // GOAWAY with the stream of the second request.
+                    connection.write(control, &[7, 1, 4], Then::More);
+                    connection.write(stream, ANSWER, Then::End);
+                }
                 Behaviour::Resets(code) => connection.abandon(stream, code),
                 Behaviour::Floods(first, again) => {
                     if !self.flooded.contains(&stream) {
@@ -226,7 +242,7 @@ impl PopIfDue for BinaryHeap<Reverse<(Nanos, u64)>> {
 
 impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
     fn answers(&mut self, slot: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)> {
-        let Self { behaviour, service, tls, careful, accepted, base, ends } = self;
+        let Self { behaviour, service, tls, careful, accepted, windows, base, ends } = self;
         if *behaviour == Behaviour::Silent {
             return Vec::new();
         }
@@ -234,12 +250,13 @@ impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
             return vec![(now, version_negotiation(bytes))];
         }
         let idle = (*behaviour == Behaviour::Idles).then_some(IDLE);
-        let windows = Windows { idle, ..WINDOWS };
+        let windows = Windows { idle, ..*windows };
         let end = ends.entry(slot).or_insert_with(|| End {
             behaviour: *behaviour,
             flooded: Vec::new(),
             socket: Socket::server(&Welcome::new(Arc::clone(tls), &windows).unwrap(), *base),
             connection: None,
+            control: None,
             due: BinaryHeap::new(),
         });
         match end.socket.datagram(moment(now), FROM, bytes) {
@@ -252,6 +269,7 @@ impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
                 let is_even = accepted.is_multiple_of(2);
                 let otherwise = careful.as_ref().filter(|_| is_even);
                 end.connection = end.socket.accept(moment(now), incoming, otherwise);
+                end.control = None;
                 end.due.clear();
                 end.flooded.clear();
                 if *behaviour == Behaviour::ClosesAtOnce
@@ -317,7 +335,8 @@ fn meeting(
 
 fn server<S>(behaviour: Behaviour, service: S) -> Server<S> {
     let (base, ends) = (clock::zero(), BTreeMap::new());
-    Server { behaviour, service, tls: server_tls(), careful: None, accepted: 0, base, ends }
+    let tls = server_tls();
+    Server { behaviour, service, tls, careful: None, accepted: 0, windows: WINDOWS, base, ends }
 }
 
 fn run<S: FnMut(Nanos) -> Option<Nanos> + 'static>(plan: &HttpLoad, tls: &Tls, server: Server<S>) -> Outcome {
