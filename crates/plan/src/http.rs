@@ -192,11 +192,19 @@ impl Http {
         if self.http != HttpVersion::Http2 {
             return Err(InvalidPlan("gRPC is spoken over HTTP/2: use http = \"2\"".into()));
         }
-        let Requests::Given(requests) = &self.requests else { return Ok(()) };
+        let is_kept = grpc.call == Call::Bidirectional;
+        let requests = match &self.requests {
+            Requests::Given(requests) => requests,
+            Requests::Listed(_) if is_kept => {
+                let text = "a list of paths has no messages: give each message as the body of a request";
+                return Err(InvalidPlan(text.into()));
+            }
+            Requests::Listed(_) => return Ok(()),
+        };
         let is_other =
             |one: &[Request]| (&one[0].target, &one[0].headers) != (&one[1].target, &one[1].headers);
         match requests.windows(2).find(|two| is_other(two)) {
-            Some([first, other]) if grpc.call == Call::Bidirectional => Err(InvalidPlan(format!(
+            Some([first, other]) if is_kept => Err(InvalidPlan(format!(
                 "all messages of a load go to the method of its calls, but there are {:?} and {:?}, or other headers",
                 first.target, other.target
             ))),
@@ -336,8 +344,8 @@ impl Work for Http {
 mod tests {
     use super::{Conversation, Http, HttpLoad, HttpVersion};
     use crate::{
-        Arrivals, Body, Events, Http2, IoChoice, ListedRequests, Messages, Model, Nanos, Pick, Rate,
-        RateStretch, Recording, Request, Requests, Stop, Tls, Waiting, WebSocket,
+        Arrivals, Body, Call, Events, Grpc, Http2, IoChoice, ListedRequests, Messages, Model, Nanos, Pick,
+        Rate, RateStretch, Recording, Request, Requests, Stop, Tls, Waiting, WebSocket,
     };
 
     fn plan() -> HttpLoad {
@@ -499,6 +507,33 @@ mod tests {
             ),
         ] {
             assert!(load.validate().unwrap_err().to_string().contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn messages_of_calls_that_are_kept_are_given_and_go_to_one_method() {
+        let calling = |call, requests| {
+            plan().with(|http| {
+                http.http = HttpVersion::Http2;
+                http.messages = Some(Messages::Grpc(Grpc { call, ..Grpc::default() }));
+                http.requests = requests;
+            })
+        };
+        let other = Request { target: "/other".into(), ..request(1.0) };
+        let others = Requests::Given(vec![request(1.0), other]);
+        let listed = Requests::Listed(ListedRequests {
+            file: "list".into(),
+            method: "POST".into(),
+            headers: vec![],
+            body: Body::Empty,
+            chunked: false,
+        });
+        for (requests, part) in
+            [(others, "go to the method of its calls"), (listed, "a list of paths has no messages")]
+        {
+            assert_eq!(calling(Call::Unary, requests.clone()).validate(), Ok(()));
+            let refusal = calling(Call::Bidirectional, requests).validate().unwrap_err().to_string();
+            assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
         }
     }
 
