@@ -54,7 +54,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, answer: GrpcAnswer) -> E
     }
     let (mut ends, mut open) = (Vec::new(), [true; CALLS]);
     for mut piece in pieces {
-        while !piece.is_empty() {
+        while !piece.is_empty() || exchange.has_input() {
             let received = match exchange.receive(piece) {
                 Ok(received) => received,
                 Err(error) => return (ends, Some(error)),

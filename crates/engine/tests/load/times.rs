@@ -88,15 +88,16 @@ fn a_body_that_comes_slowly_behind_a_whole_header_is_transfer() {
 
 #[test]
 fn a_thread_that_waits_for_a_silent_server_sleeps() {
-    // Quick answers make the thread poll; each of the ten silences then lasts two hundred times as long as it may. No
-    // answer comes so late, however busy the machine is.
+    // Quick answers make the thread poll; each of the ten silences then lasts two hundred times as long as it may.
     let server = Server::scripted(|asked| match asked.number % 100 {
         99 => Reply::silence(),
         _ => Reply::answer(ok("hello")),
     });
     let measured = measure(HttpLoad { timeout_s: 0.2, ..closed(server.address, 1, 1_000) });
     server.finish();
-    assert_eq!(measured.errors(), [("timeout", 10)]);
+    // On a busy machine an answer may be late, too.
+    let errors = measured.errors();
+    assert!(matches!(errors[..], [("timeout", timeouts)] if timeouts >= 10), "{errors:?}");
     let used_s = measured.number("/generator/cpu_user_s") + measured.number("/generator/cpu_system_s");
-    assert!(used_s < 0.5, "{used_s} s of CPU for 2 s of silence and 990 answers");
+    assert!(used_s < 0.5, "{used_s} s of CPU for 2 s of silence and 990 quick answers");
 }
