@@ -1,45 +1,12 @@
-//! The set of descriptors that a readiness backend waits for, and what is said where the kernel has none.
+//! What is said where a readiness backend has no set of descriptors to wait for.
 
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
-
-use rustix::event::{Timespec, epoll};
 use rustix::io::Errno;
 
 use crate::error::StartError;
 
-const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-
-/// An empty set, with which the kernel can wait.
-///
-/// # Errors
-/// The kernel has no place for it, or cannot wait for a time in nanoseconds, as before Linux 5.11 ([`Errno::NOSYS`]): a load
-/// would otherwise find that out at each of its waits.
-pub(crate) fn new_set() -> Result<OwnedFd, Errno> {
-    let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    epoll::wait(&set, &mut [MaybeUninit::uninit()], Some(&AT_ONCE))?;
-    Ok(set)
-}
+pub(crate) use loadcurve_epoll::new_set;
 
 /// The error of a load that has no backend, because of what the kernel said.
 pub(crate) fn unavailable(errno: Errno) -> StartError {
-    StartError::Machine(match errno {
-        Errno::NOSYS => {
-            "the kernel cannot wait for a time in nanoseconds (epoll_pwait2): Linux 5.11 or newer is needed"
-                .to_owned()
-        }
-        _ => format!("epoll is not available: {errno}"),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_set_waits_on_this_kernel_and_an_old_one_is_named() {
-        assert!(new_set().is_ok());
-        assert!(unavailable(Errno::NOSYS).to_string().contains("Linux 5.11 or newer"));
-        assert!(unavailable(Errno::MFILE).to_string().starts_with("epoll is not available: "));
-    }
+    StartError::Machine(loadcurve_epoll::unavailable(errno))
 }

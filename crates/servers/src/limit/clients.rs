@@ -1,25 +1,18 @@
 //! The connections of all clients.
 
 use std::io;
-use std::mem::MaybeUninit;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use loadcurve_servers::http2;
 use loadcurve_servers::websocket::Echo;
-use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::io::Errno;
 use rustix::net::{SocketFlags, sockopt};
 
 use super::http1::Http1;
 use super::step::Step;
 use super::transport::Transport;
-
-const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-const OLD_KERNEL: &str =
-    "the kernel cannot wait for a time in nanoseconds (epoll_pwait2): Linux 5.11 or newer is needed";
 
 /// The token of the listening socket; connections have their slot's number.
 pub(super) const LISTENER: u64 = u64::MAX;
@@ -156,12 +149,8 @@ impl Clients {
     /// # Errors
     /// When the kernel has no place for another set of events, or cannot wait for a time in nanoseconds.
     pub(super) fn new(listener: TcpListener) -> io::Result<Self> {
-        let set = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        match epoll::wait(&set, &mut [MaybeUninit::uninit()], Some(&AT_ONCE)) {
-            Ok(_) => {}
-            Err(Errno::NOSYS) => return Err(io::Error::new(io::ErrorKind::Unsupported, OLD_KERNEL)),
-            Err(errno) => return Err(errno.into()),
-        }
+        let set = loadcurve_epoll::new_set()
+            .map_err(|errno| io::Error::other(loadcurve_epoll::unavailable(errno)))?;
         Ok(Self { set, listener, slots: Vec::new(), vacant: Vec::new(), accepted: 0 })
     }
 
