@@ -362,7 +362,7 @@ fn with_example(text: &str, example: Option<&str>) -> String {
     format!("{text}{example}")
 }
 
-/// Why a request alone has failed, with what the server has said of it; none where the exchange says it.
+/// Why a request alone has failed, with what the server has said of it; `None` where the exchange says it.
 fn refusal_in_words(event: wire::Event, said: Option<&str>) -> Option<String> {
     Some(match event {
         wire::Event::Refused(_, Refusal::Ended(status)) => {

@@ -36,7 +36,7 @@ pub struct Grpc {
     pub call: Call,
     /// How many messages the client sends in a call that streams them.
     pub messages_per_call: u64,
-    /// How many messages a streamed answer is to have; none where nobody knows.
+    /// How many messages a streamed answer is to have; `None` where nobody knows.
     pub events_expected: Option<u64>,
     /// How long a streamed answer is awaited that the server does not end; none for as long as the load lasts.
     pub stream_for_s: Option<f64>,
@@ -64,7 +64,7 @@ impl Grpc {
         u32::from(status) < STATUSES && self.right_statuses >> status & 1 == 1
     }
 
-    /// How answers are divided into messages; none where each has one.
+    /// How answers are divided into messages; `None` where each has one.
     #[must_use]
     pub fn streams(self) -> Option<Events> {
         let Self { events_expected, stream_for_s, .. } = self;
@@ -80,7 +80,7 @@ impl Grpc {
     /// Checks the numbers.
     ///
     /// # Errors
-    /// No status is right, or a bit is that of no status; or something is said of streams of which there are none.
+    /// No status is right, or a bit is that of no status; or something is said of streams that no call has.
     pub(crate) fn validate(self) -> Result<(), InvalidPlan> {
         let bits = self.right_statuses;
         if bits == 0 || bits >> STATUSES > 0 {

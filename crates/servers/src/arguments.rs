@@ -53,7 +53,7 @@ const TO_CALL: Quantity<Reply> = Quantity {
     },
     expected: "a whole number of at most a million, or echo",
 };
-/// More messages are held in memory by nobody.
+/// All messages of an answer are held in memory.
 const CALL_MESSAGES_MAX: usize = 1_000_000;
 const DEFAULT_BACKLOG: i32 = 4096;
 const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -56,9 +56,9 @@ struct Unsent {
     cut: DatagramBytes,
 }
 
-/// On which connections requests are taken before the handshake is over: a share of all, spread evenly and in no
-/// rhythm, for a session that begins on one of the others has none to send early. With every other connection in turn,
-/// a client of one connection at a time would never have any taken.
+/// On which connections requests are taken before the handshake is over: a share of all, spread evenly and without a
+/// rhythm. A session that begins on another connection allows no early data on the next one: if every second connection
+/// took requests early, a client of one connection at a time would never send any.
 struct EarlyData {
     share: f64,
     accepted: u64,
@@ -76,7 +76,7 @@ impl EarlyData {
 }
 
 /// Whether the connection with this number, from 0, is in the share: multiples of the golden ratio are spread evenly
-/// between 0 and 1 and never come round (Weyl's equidistribution).
+/// between 0 and 1 and never repeat (Weyl's equidistribution).
 fn is_taken(number: u64, share: f64) -> bool {
     const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
     (number.wrapping_mul(GOLDEN) as f64) < share * u64::MAX as f64 || share >= 1.0

@@ -83,7 +83,7 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// Whether it is as ever.
+    /// Whether handshakes take the usual course.
     pub(crate) fn is_usual(self) -> bool {
         self.early_data_share <= 0.0 && !self.retries
     }
