@@ -20,11 +20,11 @@ use quinn_proto::congestion::CubicConfig;
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig,
-    EndpointEvent, RandomConnectionIdGenerator, ReadError, ServerConfig, StreamEvent, StreamId,
-    TransportConfig, VarInt, WriteError,
+    EndpointEvent, NoneTokenStore, RandomConnectionIdGenerator, ReadError, ServerConfig, StreamEvent,
+    StreamId, TokenMemoryCache, TokenStore, TransportConfig, VarInt, WriteError,
 };
 
-use crate::handshake::{Handshakes, Seen};
+use crate::handshake::{Handshake, Seen};
 
 /// Datagrams that one call hands over at most: no more than 64 KiB of the usual sizes, which the kernel takes at once.
 const DATAGRAMS_PER_TRANSMIT: usize = 40;
@@ -74,18 +74,31 @@ impl Windows {
 }
 
 /// How a client makes its connections.
-#[derive(Clone)]
 pub struct Dial {
-    config: ClientConfig,
+    client: Arc<Client>,
+    are_full: bool,
+    transport: Arc<TransportConfig>,
+    /// With what a server lets clients prove their address that have been there (RFC 9000, section 8.1.3).
+    tokens: Arc<dyn TokenStore>,
 }
 
 impl Dial {
     /// By the handshakes of `client`, all of them full ones where that is asked for.
     #[must_use]
     pub fn new(client: Arc<Client>, are_full: bool, windows: &Windows) -> Self {
-        let mut config = ClientConfig::new(Arc::new(Handshakes { client, are_full }));
-        config.transport_config(Arc::new(windows.transport()));
-        Self { config }
+        let transport = Arc::new(windows.transport());
+        Self { client, are_full, transport, tokens: Arc::new(TokenMemoryCache::default()) }
+    }
+
+    /// How the next one is made.
+    fn next(&self) -> ClientConfig {
+        let start = self.client.next_quic_start(self.are_full);
+        // A client that goes on with no session has never been there: it has no token, and a Retry costs it a round trip.
+        let tokens: Arc<dyn TokenStore> =
+            if start.is_full() { Arc::new(NoneTokenStore) } else { Arc::clone(&self.tokens) };
+        let mut config = ClientConfig::new(Arc::new(Handshake { client: Arc::clone(&self.client), start }));
+        config.transport_config(Arc::clone(&self.transport)).token_store(tokens);
+        config
     }
 }
 
@@ -210,7 +223,7 @@ impl Socket {
     pub fn connect(&mut self, now: Moment, dial: &Dial) -> Result<Connection, String> {
         let now = self.at(now);
         // The name is a setting of TLS, where it may be an address, too.
-        let begun = self.endpoint.connect(now, dial.config.clone(), PEER, "server");
+        let begun = self.endpoint.connect(now, dial.next(), PEER, "server");
         let (handle, inner) = begun.map_err(|error| error.to_string())?;
         Ok(Connection { inner, handle, base: self.base })
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-use loadcurve_tls::{Client, QuicHandshake, QuicOutcome, initial_suite};
+use loadcurve_tls::{Client, QuicHandshake, QuicOutcome, QuicStart, initial_suite};
 use loadcurve_wire::Announced;
 use quinn_proto::crypto::{
     self, ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey, Session as LibrarySession,
@@ -28,14 +28,13 @@ const RETRY_KEY: [u8; 16] =
 const RETRY_NONCE: [u8; 12] = [0x46, 0x15, 0x99, 0xd3, 0x5d, 0x63, 0x2b, 0xf2, 0x23, 0x98, 0x25, 0xbb];
 const RETRY_TAG_BYTES: usize = 16;
 
-/// How handshakes begin.
-pub(crate) struct Handshakes {
+/// How a handshake begins.
+pub(crate) struct Handshake {
     pub(crate) client: Arc<Client>,
-    /// Whether each is a full one, which leaves no ticket behind.
-    pub(crate) are_full: bool,
+    pub(crate) start: QuicStart,
 }
 
-impl crypto::ClientConfig for Handshakes {
+impl crypto::ClientConfig for Handshake {
     fn start_session(
         self: Arc<Self>,
         version: u32,
@@ -47,7 +46,7 @@ impl crypto::ClientConfig for Handshakes {
         }
         let mut encoded = Vec::new();
         parameters.write(&mut encoded);
-        let begun = self.client.begin_quic(encoded, self.are_full);
+        let begun = self.client.begin_quic(encoded, &self.start);
         let handshake = begun.map_err(|_| ConnectError::InvalidServerName(server_name.into()))?;
         Ok(Box::new(Session {
             handshake,

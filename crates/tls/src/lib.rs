@@ -26,5 +26,5 @@ pub use failure::{is_of_an_authority, presented_names, requires_client_certifica
 pub use files::{certificates, private_key};
 pub use look::{Look, NoTls, look};
 pub use names::{group_name, suite_name, version_name};
-pub use quic::{QuicHandshake, QuicOutcome, alert_in_words, initial_suite};
+pub use quic::{QuicHandshake, QuicOutcome, QuicStart, alert_in_words, initial_suite};
 pub use verifier::{Authorities, Proof, Verifier};

@@ -1,8 +1,10 @@
 //! The handshake of QUIC, whose messages travel in QUIC's frames and not in records (RFC 9001).
 
+use std::sync::Arc;
+
 use loadcurve_wire::Agreement;
 use rustls::quic::{ClientConnection, KeyChange, Suite, Version};
-use rustls::{AlertDescription, Error, HandshakeKind, Tls13CipherSuite};
+use rustls::{AlertDescription, ClientConfig, Error, HandshakeKind, Tls13CipherSuite};
 
 use crate::certificate::Certificate;
 use crate::client::Client;
@@ -31,6 +33,20 @@ pub fn alert_in_words(code: u64) -> Option<String> {
     Some(failure::in_words(&Error::AlertReceived(alert)))
 }
 
+/// How a handshake of QUIC begins.
+pub struct QuicStart {
+    config: Arc<ClientConfig>,
+    is_full: bool,
+}
+
+impl QuicStart {
+    /// Whether it goes on with no earlier session, as that of a client which has never been there.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+}
+
 /// The client's end of one handshake of QUIC.
 pub struct QuicHandshake {
     connection: ClientConnection,
@@ -54,12 +70,21 @@ pub struct QuicOutcome {
 }
 
 impl Client {
-    /// Begins the handshake of the next QUIC connection, with these transport parameters; a full one leaves no ticket behind.
+    /// How the handshake of the next QUIC connection begins, which is a full one where that `is_required`.
+    #[must_use]
+    pub fn next_quic_start(&self, is_required: bool) -> QuicStart {
+        let full = self.full_config();
+        let config = if is_required { Arc::clone(&full) } else { self.next_quic_config() };
+        let is_full = Arc::ptr_eq(&config, &full);
+        QuicStart { config, is_full }
+    }
+
+    /// Begins a handshake of QUIC, with these transport parameters; a full one leaves no ticket behind.
     ///
     /// # Errors
     /// The settings have no handshake of QUIC, which requires TLS 1.3.
-    pub fn begin_quic(&self, parameters: Vec<u8>, is_full: bool) -> Result<QuicHandshake, String> {
-        let config = if is_full { self.full_config() } else { self.next_quic_config() };
+    pub fn begin_quic(&self, parameters: Vec<u8>, start: &QuicStart) -> Result<QuicHandshake, String> {
+        let config = Arc::clone(&start.config);
         let begin = || ClientConnection::new(config, Version::V1, self.server_name.clone(), parameters);
         let (connection, is_offered) = tickets::offering(begin);
         let connection = connection.map_err(|error| failure::in_words(&error))?;
