@@ -44,6 +44,13 @@ def service(*imports: str, of: str = "main") -> descriptor_pb2.FileDescriptorPro
     return made
 
 
+def edition() -> descriptor_pb2.FileDescriptorProto:
+    """The file of the service in an edition of protobuf."""
+    made = service()
+    made.syntax = "editions"
+    return made
+
+
 def answer_of(*files: descriptor_pb2.FileDescriptorProto) -> bytes:
     """An answer with files: field 4 of the response, whose field 1 they are."""
     inner = b"".join(field(1, one.SerializeToString()) for one in files)
@@ -154,6 +161,7 @@ def test_layers_of_files_that_import_all_of_the_next_one_publicly_end_soon(monke
         (lambda _: bytes(reflection.BYTES_MAX + 1), ["more than 8 MiB"]),
         (lambda _: b"\xff\xff", ["cannot be used"]),
         (lambda _: answer_of(service(of="nothing")), ["cannot be used", "nothing"]),
+        (lambda _: answer_of(edition()), ["cannot be used", 'main has the syntax "editions"']),
         (lambda _: ("PERMISSION_DENIED", "not for you"), ['PERMISSION_DENIED: "not for you"']),
         (lambda _: field(7, b"\x08\x07" + field(2, b"no")), ['PERMISSION_DENIED: "no"']),
     ],

@@ -26,8 +26,20 @@ pub fn of_files(files: Vec<Vec<u8>>) -> Vec<u8> {
 /// It is none, or lacks something.
 pub(crate) fn read(bytes: &[u8]) -> Result<DescriptorPool, String> {
     let mut set = FileDescriptorSet::decode(bytes).map_err(|error| error.to_string())?;
+    set.file.iter().try_for_each(require_known_syntax)?;
     import_publicly(&mut set.file);
     DescriptorPool::from_file_descriptor_set(set).map_err(|error| error.to_string())
+}
+
+/// Refuses a file of another syntax than the two that can be read; the pool panics where it meets one.
+fn require_known_syntax(file: &FileDescriptorProto) -> Result<(), String> {
+    match file.syntax() {
+        "" | "proto2" | "proto3" => Ok(()),
+        other => Err(format!(
+            "{} has the syntax {other:?}, and only \"proto2\" and \"proto3\" can be read",
+            file.name()
+        )),
+    }
 }
 
 /// Has each file import by itself what it sees by way of public imports.

@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use loadcurve_protobuf::Schema;
+use proptest::prelude::*;
+use prost::Message as _;
 
 const HELLO: &str = r#"
 syntax = "proto3";
@@ -104,6 +107,14 @@ fn a_method_or_service_that_is_not_there_is_named_with_those_that_are() {
 }
 
 #[test]
+fn a_file_of_a_set_that_has_an_edition_in_place_of_a_syntax_is_named() {
+    // FileDescriptorProto: the name is field 1 and the syntax field 12 (google/protobuf/descriptor.proto).
+    let set = loadcurve_protobuf::of_files(vec![b"\x0a\x07a.proto\x62\x08editions".to_vec()]);
+    let fault = Schema::decode(&set, "the set").unwrap_err();
+    assert!(fault.starts_with("the set: a.proto has the syntax \"editions\""), "{fault}");
+}
+
+#[test]
 fn whether_a_method_streams_is_known() {
     let (_folder, schema) = hello();
     let streams = |name: &str| {
@@ -129,5 +140,27 @@ fn a_file_that_is_none_is_named_with_the_line() {
     ] {
         let fault = folder.schema(file).unwrap_err();
         assert!(parts.iter().all(|part| fault.contains(part)), "{file}: {fault}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_set_in_which_anything_is_changed_is_read_or_refused(
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
+    ) {
+        static SET: LazyLock<Vec<u8>> = LazyLock::new(|| {
+            let (folder, _) = hello();
+            protox::compile([folder.0.join("hello.proto")], [&folder.0]).unwrap().encode_to_vec()
+        });
+        let mut set = SET.clone();
+        for (place, byte) in edits {
+            let at = place.index(set.len());
+            set[at] = byte;
+        }
+        if let Ok(schema) = Schema::decode(&set, "the set") {
+            for method in schema.methods() {
+                let _ = schema.method(&method).and_then(|method| method.encode("{\"name\": \"x\"}"));
+            }
+        }
     }
 }
