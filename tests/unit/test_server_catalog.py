@@ -54,9 +54,9 @@ def refusal(catalog, **parts) -> str:
 
 PACKAGED = """
 actix apache-1.3 apache-cgi apache-event apache-perl apache-php apache-prefork apache-ssi apache-worker
-caddy cherokee command envoy ferretdb gunicorn h2o haproxy hyper hypercorn jetty lighttpd lighttpd-php limit
-mini-httpd mongodb nginx nginx-node-postgresql nginx-php nginx-php-postgresql node node-postgresql persistent
-pipelined postgresql puma python-http simple thttpd tomcat url uvicorn varnish
+caddy cherokee command envoy ferretdb grpc-go gunicorn h2o haproxy hyper hypercorn jetty lighttpd lighttpd-php
+limit mini-httpd mongodb nginx nginx-node-postgresql nginx-php nginx-php-postgresql node node-postgresql
+persistent pipelined postgresql puma python-http simple thttpd tomcat tonic url uvicorn varnish
 """
 
 
@@ -74,7 +74,17 @@ def test_every_packaged_server_that_debian_has_and_that_containers_run_has_a_con
 
 
 def test_every_server_of_our_own_and_every_one_that_is_built_comes_with_a_containerfile():
-    for name in ("limit", "simple", "persistent", "pipelined", "hyper", "actix", "ferretdb"):
+    for name in (
+        "limit",
+        "simple",
+        "persistent",
+        "pipelined",
+        "hyper",
+        "actix",
+        "ferretdb",
+        "grpc-go",
+        "tonic",
+    ):
         assert containerfile_of(load_catalog()[name]) is not None, name
 
 
