@@ -93,7 +93,7 @@ impl Dial {
     /// How the next one is made.
     fn next(&self) -> ClientConfig {
         let start = self.client.next_quic_start(self.are_full);
-        // A client that goes on with no session has never been there: it has no token, and a Retry costs it a round trip.
+        // A client that resumes no session has never been there: it has no token, and a Retry costs it a round trip.
         let tokens: Arc<dyn TokenStore> =
             if start.is_full() { Arc::new(NoneTokenStore) } else { Arc::clone(&self.tokens) };
         let mut config = ClientConfig::new(Arc::new(Handshake { client: Arc::clone(&self.client), start }));

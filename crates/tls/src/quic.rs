@@ -40,7 +40,7 @@ pub struct QuicStart {
 }
 
 impl QuicStart {
-    /// Whether it goes on with no earlier session, as that of a client which has never been there.
+    /// Whether it resumes no earlier session, as that of a client which has never been there.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.is_full
