@@ -137,6 +137,17 @@ def test_a_part_that_is_not_installed_is_not_put_down_to_memory(missing, said, e
     assert ended() == (1, "", talk)
 
 
+def test_a_native_part_of_other_sources_is_named_with_what_builds_it(ended, monkeypatch):
+    def fail() -> None:
+        from loadcurve._engine import no_such_function  # noqa: F401
+
+    monkeypatch.setattr("loadcurve.cli.main.app", fail)
+    code, _, talk = ended()
+    assert code == 1
+    assert "native part was built from other sources: cannot import name 'no_such_function'" in talk
+    assert talk.endswith("in a checkout: make setup\n")
+
+
 def test_an_error_that_repeats_what_steers_a_terminal_does_not_steer_it(ended):
     code, _, talk = ended("report", "gone\x1b[2J\x07\x9b31m")
     assert (code, "gone" in talk) == (2, True)

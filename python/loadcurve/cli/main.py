@@ -25,6 +25,8 @@ from loadcurve.errors import NO_MEMORY, BadInput, LoadcurveError, refusal, sente
 from loadcurve.exit_codes import EXIT_INTERRUPTED
 from loadcurve.steering import WITHOUT_STEERING
 
+NATIVE_PART = "loadcurve._engine"
+
 app = typer.Typer(
     name="loadcurve",
     cls=CommandGroup,
@@ -112,6 +114,12 @@ def main() -> None:
         _say(f"loadcurve: this installation is incomplete: {sentence(str(error))} Install Loadcurve again")
         sys.exit(LoadcurveError.exit_code)
     except ImportError as error:
+        if error.name == NATIVE_PART:
+            _say(
+                f"loadcurve: its native part was built from other sources: {error}. Install Loadcurve again; "
+                "in a checkout: make setup"
+            )
+            sys.exit(LoadcurveError.exit_code)
         _say(f"loadcurve: a part of the program cannot be loaded, possibly for lack of memory: {error}")
         sys.exit(LoadcurveError.exit_code)
     except KeyboardInterrupt:
