@@ -177,10 +177,10 @@ def _print(case: Case, pairs: Sequence[tuple[Measured, Measured]]) -> None:
         "messages/s",
         rates,
         [[one.messages_per_s for one in pair] for pair in pairs],
-        f">= {case.rate_min}",
+        "" if case.rate_min is None else f"goal >= {case.rate_min}",
     )
     by_message = [[one.cpu_per_message_us for one in pair] for pair in pairs]
-    _line(case, "CPU per message", costs, by_message, f"<= {case.cpu_max}")
+    _line(case, "CPU per message", costs, by_message, f"goal <= {case.cpu_max}")
 
 
 def _line(
@@ -189,7 +189,7 @@ def _line(
     ours, theirs = (statistics.median(pair[side] for pair in figures) for side in (0, 1))
     print(
         f"{case.title:<14} {case.other:<7} {quantity:<16} ratio {statistics.median(ratios):.3f} "
-        f"({min(ratios):.3f} to {max(ratios):.3f})  {ours:,.2f} by {theirs:,.2f}  goal {goal}",
+        f"({min(ratios):.3f} to {max(ratios):.3f})  {ours:,.2f} by {theirs:,.2f}  {goal}",
         flush=True,
     )
 
