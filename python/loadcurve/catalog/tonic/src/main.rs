@@ -107,7 +107,7 @@ async fn serve(arguments: &Arguments, counts: Arc<Counts>) -> Result<(), Box<dyn
     // Loadcurve asks in HTTP/1.1 whether a server is ready.
     let server = Server::builder().accept_http1(true).add_service(echo).add_service(reflection);
     tokio::select! {
-        served = server.serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true))) => served?,
+        ended = server.serve_with_incoming(TcpIncoming::from(listener).with_nodelay(Some(true))) => ended?,
         _ = stopping.recv() => {}
     }
     Ok(())
