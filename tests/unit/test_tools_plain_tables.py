@@ -21,7 +21,9 @@ LINES = _Lines(Source(Path("a.csv")), FORM, 1, 0)
 def plain_line(drawn: Random) -> str:
     whole = drawn.choice([0, 7, -3, 10**17, drawn.randint(-(10**18) + 1, 10**18 - 1)])
     decimal = drawn.choice(["0", "-1", "0.1", "12.3456", "-0.000001", f"{drawn.random():.15f}"])
-    text = drawn.choice(["", '""', "OK", '"a,b"', "é", f"name {drawn.randint(0, 50)}"])
+    text = drawn.choice(
+        ["", '""', "OK", '"a,b"', '"a""b"', '"""a, ""b"""', "é", f"name {drawn.randint(0, 50)}"]
+    )
     return f"{whole},{drawn.choice(['', 'x', '1'])},{decimal},{drawn.choice(['true', 'false'])},{text}"
 
 
@@ -43,7 +45,7 @@ def test_plain_lines_are_read_as_polars_reads_them(seed: int):
 
 @pytest.mark.parametrize(
     "line",
-    ["1,,1,true", "1,,1,true,a,b", "1,,1e3,true,a", ",,1,true,a", '1,,1,true,a"b', '1,,1,true,"a""b"', ""],
+    ["1,,1,true", "1,,1,true,a,b", "1,,1e3,true,a", ",,1,true,a", '1,,1,true,a"b', '1,,1,true,"a""b', ""],
 )
 def test_a_line_that_is_not_plain_leaves_the_block_to_the_careful_way(line: str):
     drawn = Random(1)

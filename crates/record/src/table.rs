@@ -1,7 +1,8 @@
 //! Tables of one line for each request, as other load generators write them: the values of some columns.
 //!
 //! Only what is plain is read: lines of exactly as many fields as there are columns, numbers in digits, quotes around
-//! a whole field or none. Whatever else is in a block is for readers that are slower and know more.
+//! a whole field or none, which are doubled within it. Whatever else is in a block is for readers that are slower and
+//! know more.
 
 mod words;
 
@@ -127,11 +128,15 @@ impl<'a> Fields<'a> {
         Self { rest: block, separator: Needle::of(separator), others: [b'\n', b'\r', QUOTE].map(Needle::of) }
     }
 
-    /// The next field, if this byte is behind it.
+    /// The next field as it is written, without the quotes around it, if this byte is behind it.
     fn next(&mut self, end: u8) -> Option<&'a [u8]> {
         let (field, behind) = match self.rest {
             [QUOTE, quoted @ ..] => {
-                let length = quoted.iter().position(|byte| matches!(*byte, QUOTE | b'\n' | b'\r'))?;
+                let mut length = end_of_text(quoted, 0)?;
+                while quoted[length..].starts_with(&[QUOTE, QUOTE]) {
+                    // Two of them are one in the text.
+                    length = end_of_text(quoted, length + 2)?;
+                }
                 let (field, behind) = quoted.split_at(length);
                 (field, behind.strip_prefix(&[QUOTE])?)
             }
@@ -180,6 +185,23 @@ impl<'a> Fields<'a> {
         self.rest = behind[count..].strip_prefix(&[end])?;
         Some(number)
     }
+}
+
+/// Where the first quote or end of a line is, behind some bytes.
+fn end_of_text(text: &[u8], behind: usize) -> Option<usize> {
+    let found = text.get(behind..)?.iter().position(|byte| matches!(*byte, QUOTE | b'\n' | b'\r'))?;
+    Some(behind + found)
+}
+
+/// What a field says whose quotes are doubled; one without quotes around it has none.
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut said = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((first, behind)) = rest.split_first() {
+        said.push(*first);
+        rest = if *first == QUOTE { &behind[1..] } else { behind };
+    }
+    said
 }
 
 impl ColumnValues {
@@ -243,7 +265,7 @@ impl ColumnValues {
             return None;
         }
         let place = u32::try_from(self.texts.len()).ok()?;
-        self.texts.push(std::str::from_utf8(text).ok()?.to_owned());
+        self.texts.push(String::from_utf8(unescaped(text)).ok()?);
         self.places.insert(text.to_vec(), place);
         Some(place)
     }
@@ -371,7 +393,10 @@ mod tests {
             "1,9007199254740993,3,true,a\n",
             "1,2,3,True,a\n",
             "1,2,3,true,a\"b\"\n",
-            "1,2,3,true,\"a\"\"b\"\n",
+            "1,2,3,true,\"a\"\"\n",
+            "1,2,3,true,\"a\"\"b\n",
+            "1,\"2\"\"\",3,true,a\n",
+            "1,2,3,true,\"a\n\"b\"\n",
             "1,2,3,true,\"a\nb\"\n",
             "1,2,3,true,\"a\"b\n",
             "1,2,3,true,a\r\n",
@@ -380,6 +405,15 @@ mod tests {
             assert!(table_columns(block.as_bytes(), b',', &ALL).is_none(), "{line:?}");
         }
         assert!(table_columns(b"1,2,3,true,\xff\n", b',', &ALL).is_none());
+    }
+
+    #[test]
+    fn a_quote_in_a_text_is_two_of_them_within_quotes() {
+        let block = b"1,\"a\"\"b\",\"\"\"\"\n2,\"\",\"\"\"Get \"\"\"\"x\"\"\"\n3,\"a\"\"b\",\"\"\"\"\n";
+        let columns =
+            table_columns(block, b',', &[ColumnKind::Whole, ColumnKind::Unused, ColumnKind::Text]).unwrap();
+        assert_eq!(wholes(&columns[0]), [1, 2, 3]);
+        assert_eq!(texts(&columns[1]), ["\"", "\"Get \"\"x\"", "\""]);
     }
 
     #[test]
@@ -430,9 +464,12 @@ mod tests {
 
         #[test]
         fn fields_are_those_between_separators_outside_of_quotes(
-            rows in proptest::collection::vec(proptest::collection::vec("[a-c ]{0,12}|[a-c;]{0,3}", 5), 1..6),
+            rows in proptest::collection::vec(proptest::collection::vec("[a-c ]{0,12}|[a-c;\"]{0,4}", 5), 1..6),
         ) {
-            let written = |field: &String| if field.contains(';') { format!("\"{field}\"") } else { field.clone() };
+            let written = |field: &String| match field.contains([';', '"']) {
+                true => format!("\"{}\"", field.replace('"', "\"\"")),
+                false => field.clone(),
+            };
             let lines: String =
                 rows.iter().map(|row| row.iter().map(written).collect::<Vec<_>>().join(";") + "\n").collect();
             for used in 0..5 {
