@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import product
@@ -24,12 +24,14 @@ from pathlib import Path
 
 from benches.generators import LOADCURVE
 from benches.rig import machine
+from loadcurve.cli import run as _run_command  # noqa: F401 -- what is forked has it loaded
 from loadcurve.cli.main import main as loadcurve
 from loadcurve.exit_codes import EXIT_INVALID
 from loadcurve.host.cgroups import remove_groups
+from loadcurve.report import html as _page  # noqa: F401 -- as above
 from loadcurve.result.folder import read_run
 from loadcurve.result.run_files import RUN_FILE
-from loadcurve.runs import study as _run_modules  # noqa: F401 -- what is forked has them loaded
+from loadcurve.runs import study as _study  # noqa: F401 -- as above
 from loadcurve.runs.points import trial_order
 from loadcurve.server.ledger import Start, clean_up_after_killed_runs, ledger_folder
 from loadcurve.server.processes import PROC, running_processes, uses_folder
@@ -115,18 +117,10 @@ class KilledRun:
 
     def resumed(self) -> Iterator[str]:
         """Resume it, and yield what is then not as in a run that nobody has killed."""
-        with (self.place / "work" / f"run-{self.number}.log").open("wb") as log:
-            finished = subprocess.run(
-                [LOADCURVE, "run", "--resume", self.folder.name],
-                cwd=self.place / "work",
-                stdout=log,
-                stderr=log,
-                env={**os.environ, "TMPDIR": str(self.temporary)},
-                timeout=RESUMPTION_TIMEOUT_S,
-                check=False,
-            )
-        if finished.returncode not in {0, EXIT_INVALID}:
-            yield f"its resumption ended with {finished.returncode}: {self.said()}"
+        command = forked(self.number, self.place, ["run", "--resume", self.folder.name])
+        exit_code = ended(command, RESUMPTION_TIMEOUT_S)
+        if exit_code not in {0, EXIT_INVALID}:
+            yield f"its resumption ended with {exit_code}: {self.said()}"
         run = read_run(self.folder)
         found = [(one.block, one.server, one.point.get("connections")) for one in run.points]
         order = trial_order(SERVERS, RESUMED_TRIALS, self.number)
@@ -181,20 +175,45 @@ def _command(pid: int) -> str:
     return ""
 
 
-def become_run(number: int, place: Path, trials: int) -> None:
-    """Be `loadcurve run`, in a process that was forked, until its end."""
-    temporary = place / f"tmp-{number}"
+def forked(number: int, place: Path, arguments: Sequence[str]) -> int:
+    """Start the command in a process that is forked, which has its modules loaded; return its number."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            _become(number, place, arguments)
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 1
+        except BaseException:  # noqa: BLE001 -- it must not go on as the campaign
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    return pid
+
+
+def _become(number: int, place: Path, arguments: Sequence[str]) -> None:
+    """Be the command, until its end."""
     os.setsid()
     os.chdir(place / "work")
-    os.environ["TMPDIR"] = str(temporary)
+    os.environ["TMPDIR"] = str(place / f"tmp-{number}")
     tempfile.tempdir = None
     with Path(f"run-{number}.log").open("wb") as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
-    catalog = write_catalog(place / f"catalog-{number}", daemon_of(number))
-    sys.argv = ["loadcurve", "run", "hiding.toml", "--out", f"run-{number}", "--catalog", str(catalog)]
-    sys.argv += ["--trials", str(trials), "--seed", str(number)]
+    sys.argv = ["loadcurve", *arguments]
     loadcurve()
+
+
+def ended(pid: int, timeout_s: float) -> int:
+    """Return the exit code of a child, which is killed after a time; negative where a signal ended it."""
+    deadline_s = time.monotonic() + timeout_s
+    while (found := os.waitpid(pid, os.WNOHANG))[0] == 0 and time.monotonic() < deadline_s:
+        time.sleep(POLL_S)
+    if found[0] == 0:
+        os.kill(pid, signal.SIGKILL)
+        found = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(found[1])
 
 
 def write_catalog(folder: Path, daemon: str) -> Path:
@@ -213,19 +232,10 @@ def killed_run(
     temporary = place / f"tmp-{number}"
     temporary.mkdir()
     temporary.chmod(0o777)
+    catalog = write_catalog(place / f"catalog-{number}", daemon_of(number))
+    command = ["run", "hiding.toml", "--out", f"run-{number}", "--catalog", str(catalog)]
     began_s = time.monotonic()
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            become_run(number, place, trials)
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else 1
-        except BaseException:  # noqa: BLE001 -- it must not go on as the campaign
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
+    pid = forked(number, place, [*command, "--trials", str(trials), "--seed", str(number)])
     while not kill_now(place / "work" / f"run-{number}", time.monotonic() - began_s):
         time.sleep(POLL_S / 10)
     after_s = time.monotonic() - began_s
@@ -333,7 +343,8 @@ def main() -> None:
     wrong = readable = points = cleaned_up = resumed = 0
     with place_of_campaign() as place, ExitStack() as stack:
         siblings = [
-            stack.enter_context(sibling(f"sibling-{index}", place)) for index in range(arguments.siblings)
+            Sibling(stack.enter_context(sibling(f"sibling-{index}", place)))
+            for index in range(arguments.siblings)
         ]
         latest_s = (
             arguments.latest
@@ -351,7 +362,7 @@ def main() -> None:
             else:
                 killed = killed_run(number, place, functools.partial(is_aged, moment_s))
             cleaned_up += len(clean_up_after_killed_runs())
-            complaints = [*killed.complaints(), *complaints_of(siblings)]
+            complaints = [*killed.complaints(), *(said for one in siblings for said in one.complaints())]
             if is_resumed and not complaints and not read_run(killed.folder).complete:
                 complaints = [*killed.resumed()]
                 resumed += 1
@@ -361,19 +372,30 @@ def main() -> None:
             if (killed.folder / RUN_FILE).exists():
                 readable += 1
                 points += len(read_run(killed.folder).points)
-        counts = [len(read_run(folder).points) for folder in siblings]
-    print(f"{arguments.kills} kills, {wrong} with complaints; {cleaned_up} starts cleaned up")
-    print(f"{readable} runs can be read, with {points} points; siblings went on to {counts} points")
-    print(f"{resumed} runs were resumed")
+        counts = [len(read_run(one.folder).points) for one in siblings]
+    print(f"{cleaned_up} starts cleaned up; siblings went on to {counts} points")
+    print(f"{readable} runs can be read, with {points} points")
+    print(f"{arguments.kills} kills, {wrong} with complaints; {resumed} runs were resumed")
     sys.exit(1 if wrong else 0)
 
 
-def complaints_of(siblings: list[Path]) -> Iterator[str]:
-    """Yield what others should not have felt of a kill."""
-    for folder in siblings:
-        text = (folder / "trials.jsonl").read_text(encoding="utf-8")
-        if failed := re.findall(r'"kind":"failure".*', text):
-            yield f"{folder.name} has failed: {failed[-1][:300]}"
+class Sibling:
+    """A run beside those that are killed."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take its run folder."""
+        self.folder = folder
+        self._read_bytes = 0
+
+    def complaints(self) -> Iterator[str]:
+        """Yield what it should not have felt of the last kill, of the records that it has written since."""
+        with (self.folder / "trials.jsonl").open("rb") as file:
+            file.seek(self._read_bytes)
+            records = file.read()
+        records = records[: records.rfind(b"\n") + 1]
+        self._read_bytes += len(records)
+        if failed := re.findall(rb'"kind":"failure".*', records):
+            yield f"{self.folder.name} has failed: {failed[-1][:300].decode(errors='replace')}"
 
 
 if __name__ == "__main__":
