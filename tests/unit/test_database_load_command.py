@@ -121,7 +121,7 @@ def test_a_url_of_nothing_that_is_known_is_reported_before_its_options(url, faul
 
 
 def test_an_address_without_a_scheme_is_answered_with_the_url_that_may_be_meant():
-    assert "expected a URL such as http://localhost:8000/a?b=1, of http" in refused(
+    assert "expected a URL such as http://localhost:8000/a?b=1, with one of the schemes http" in refused(
         url="localhost:8000/a?b=1"
     )
 
