@@ -116,8 +116,8 @@ def main() -> None:
     except ImportError as error:
         if error.name == NATIVE_PART:
             _say(
-                f"loadcurve: its native part was built from other sources: {error}. Install Loadcurve again; "
-                "in a checkout: make setup"
+                f"loadcurve: its native part was built from other sources: {sentence(str(error))} "
+                "Install Loadcurve again; in a checkout: make setup"
             )
             sys.exit(LoadcurveError.exit_code)
         _say(f"loadcurve: a part of the program cannot be loaded, possibly for lack of memory: {error}")
