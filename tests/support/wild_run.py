@@ -290,6 +290,8 @@ def _add_up(load: dict[str, Any]) -> None:
         load["statuses"] = [{"status": 100 * code, "answered": n, "wrong": 0} for code, n in counts]
     if events := load.get("messages"):
         events["together"] = min(events["together"], events["received"])
+        if events.get("reconnects_with_id") is not None:
+            events["reconnects_with_id"] = min(events["reconnects_with_id"], events.get("reconnects") or 0)
         if events["expected"] is not None:
             events["delivered"] = min(events["delivered"], events["expected"])
     for counts in (*parts, whole):

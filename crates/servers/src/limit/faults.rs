@@ -17,6 +17,8 @@ pub(crate) struct Faults {
     /// verified.
     pub(crate) spared_requests: u64,
     pub(crate) last_answer: Option<LastAnswer>,
+    /// Files are streams of events over HTTP/1.1.
+    pub(crate) events: Option<Events>,
     /// The time after which a silent client is closed.
     pub(crate) idle_timeout: Option<Duration>,
     /// One client is taken from the listen queue in each such time, and no more.
@@ -36,6 +38,15 @@ pub(crate) struct Faults {
 pub(crate) struct Delay {
     pub(crate) length: Duration,
     pub(crate) share: f64,
+}
+
+/// A file is sent as a stream of events over HTTP/1.1: the whole of it again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Events {
+    /// From the request to the first one, and from each to the next.
+    pub(crate) every: Duration,
+    /// After how many of them the stream ends; none for an endless one.
+    pub(crate) count: Option<NonZeroU64>,
 }
 
 /// Times in which nothing is answered and nothing accepted.

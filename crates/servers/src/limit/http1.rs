@@ -1,6 +1,7 @@
 //! HTTP/1.x: answers from memory, and each of them made only once for requests that are alike.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use loadcurve_servers::http::Status;
@@ -8,10 +9,15 @@ use loadcurve_servers::reply::{Content, Ending, Outcome, Reply};
 use loadcurve_servers::websocket;
 use memchr::memmem;
 
+use super::faults::Events;
 use super::script::Played;
 use super::step::Step;
 use super::transport::{BATCH_BYTES, End, LongBody, Transport};
 
+/// What a stream of events begins with, and what ends it.
+const STREAM_HEAD: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 /// A request header longer than this is refused.
 const LONGEST_HEADER_BYTES: usize = 16 * 1024;
 
@@ -26,12 +32,21 @@ pub(super) struct Http1 {
     is_upgraded: bool,
 }
 
-/// An answer that waits for its time.
+/// An answer that waits for its time, or a part of one.
 #[derive(Debug)]
 struct Held {
     due: Duration,
     answer: Answer,
     end: Option<End>,
+    /// How it is sent again, where it is an event of a stream.
+    repeats: Option<Repeats>,
+}
+
+/// How often an event is still sent, and how far apart; without an end where nobody says how often.
+#[derive(Clone, Copy, Debug)]
+struct Repeats {
+    every: Duration,
+    left: Option<u64>,
 }
 
 /// What requests are answered with, and how they go.
@@ -126,8 +141,7 @@ impl Http1 {
                 transport.write(&answers.last().bytes)?;
                 break;
             }
-            let held = scripted_answer(answers, played);
-            self.held.push_back(held);
+            self.hold(scripted_answer(answers, played), answers, played);
             let is_last = self.is_ending(transport);
             self.release(played.script.time_after_stall(), transport)?;
             if is_last {
@@ -135,6 +149,40 @@ impl Http1 {
             }
         }
         Step::Continue(consumed)
+    }
+
+    /// Keeps an answer until its time, as a stream of events where that is asked for.
+    fn hold(&mut self, held: Held, answers: &Answers, played: &Played<'_>) {
+        let is_right = held.end.is_none() && held.answer.bytes == answers.last_answer.bytes;
+        let events = played.script.faults().events.filter(|_| is_right);
+        let Some((Events { every, count }, event)) = events.zip(answers.event()) else {
+            return self.held.push_back(held);
+        };
+        let part = |due, bytes, repeats| Held {
+            due,
+            answer: Answer { bytes, ..Answer::default() },
+            end: None,
+            repeats,
+        };
+        let repeats = Repeats { every, left: count.map(NonZeroU64::get) };
+        self.held.push_back(part(held.due, STREAM_HEAD.to_vec(), None));
+        self.held.push_back(part(held.due.saturating_add(every), event, Some(repeats)));
+    }
+
+    /// Sends an event, and keeps it for the next time; one for which a client has no room is left out.
+    fn send_event(&mut self, mut event: Held, repeats: Repeats, transport: &mut Transport) -> Step {
+        let left = repeats.left.map(|left| left.saturating_sub(1));
+        if transport.is_clear() {
+            transport.write(&event.answer.bytes)?;
+        }
+        if left == Some(0) || event.end.is_some() {
+            transport.close_when_sent = event.end.is_some();
+            return transport.write(LAST_CHUNK);
+        }
+        event.due = event.due.saturating_add(repeats.every);
+        event.repeats = Some(Repeats { left, ..repeats });
+        self.held.push_front(event);
+        Step::Continue(())
     }
 
     /// What has come behind a request that has switched to WebSocket, once there was one.
@@ -171,6 +219,10 @@ impl Http1 {
             if held.end == Some(End::Reset) {
                 return transport.reset();
             }
+            if let Some(repeats) = held.repeats {
+                self.send_event(held, repeats, transport)?;
+                continue;
+            }
             transport.close_when_sent = held.end.is_some();
             transport.write_with(&held.answer.bytes, held.answer.body)?;
         }
@@ -183,12 +235,12 @@ fn scripted_answer(answers: &Answers, played: &mut Played<'_>) -> Held {
     let fate = played.fate();
     let due = fate.due.unwrap_or(played.came);
     if fate.outcome == Outcome::Reset {
-        return Held { due, answer: Answer::default(), end: Some(End::Reset) };
+        return Held { due, answer: Answer::default(), end: Some(End::Reset), repeats: None };
     }
     let is_announced = fate.last.is_some_and(|last| last.is_announced);
     let answer = answers.changed(fate.outcome, is_announced);
     let is_last = answer.close || fate.last.is_some();
-    Held { due, answer, end: is_last.then_some(End::Close) }
+    Held { due, answer, end: is_last.then_some(End::Close), repeats: None }
 }
 
 /// An answer, ready to be written.
@@ -229,6 +281,19 @@ impl Answers {
     /// The answer to the latest request.
     fn last(&self) -> &Answer {
         &self.last_answer
+    }
+
+    /// The event of which the stream consists that answers the latest request, where that asks for a file in HTTP/1.1.
+    fn event(&self) -> Option<Vec<u8>> {
+        let Directed { reply, connection } = Directed::to(&self.last_request, &self.content);
+        let body_bytes = reply.body_bytes();
+        let is_stream = reply.status == Status::Ok && connection == Persistence::Understood && body_bytes > 0;
+        is_stream.then(|| {
+            let mut chunk = format!("{body_bytes:x}\r\n").into_bytes();
+            reply.append_body(0..body_bytes, &mut chunk);
+            chunk.extend_from_slice(b"\r\n");
+            chunk
+        })
     }
 
     /// The same with this outcome, and as the last one of its connection if that is announced.

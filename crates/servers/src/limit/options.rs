@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::quantities::{DURATION, SHARE, SIZE_BYTES, TRUTH, count, value_of};
 
-use super::faults::{Delay, Faults, LastAnswer, OutcomeShares, Stalls};
+use super::faults::{Delay, Events, Faults, LastAnswer, OutcomeShares, Stalls};
 
 pub(crate) const USAGE: &str = "
 Faults of limit, all off by default (0):
@@ -26,6 +26,9 @@ Faults of limit, all off by default (0):
   --connection-memory SIZE    memory used per connection: 64KiB
   --leak SIZE                 memory leaked per request: 100B
   --connections-per-thread N  one more idle thread is started per N concurrent connections
+  --event-every TIME          how far apart events are: over HTTP/1.1 a file is answered as a stream, which is its bytes again
+                              and again, the first time so long after the request: 1s
+  --events N                  after how many of them a stream ends (default 0: never)
 Over HTTP/2 and HTTP/3 the faults concern the same requests: a delayed answer delays no other one of its connection, a reset or
 truncation ends one stream and not its connection, and GOAWAY announces the last answer of a connection.
 ";
@@ -36,6 +39,8 @@ pub(crate) struct FaultOptions {
     faults: Faults,
     delay: Delay,
     stalls: Stalls,
+    event_every: Duration,
+    events: u64,
     keepalive_requests: u64,
     announces_close: bool,
 }
@@ -46,6 +51,8 @@ impl Default for FaultOptions {
             faults: Faults { seed: 1, ..Faults::default() },
             delay: Delay { length: Duration::ZERO, share: 1.0 },
             stalls: Stalls { every: Duration::ZERO, length: Duration::ZERO },
+            event_every: Duration::ZERO,
+            events: 0,
             keepalive_requests: 0,
             announces_close: true,
         }
@@ -68,6 +75,8 @@ impl FaultOptions {
             "truncated-share" => *truncated = value_of(parser, option, &SHARE)?,
             "wrong-length-share" => *wrong_length = value_of(parser, option, &SHARE)?,
             "spared-requests" => faults.spared_requests = value_of(parser, option, &count())?,
+            "event-every" => self.event_every = value_of(parser, option, &DURATION)?,
+            "events" => self.events = value_of(parser, option, &count())?,
             "keepalive-requests" => self.keepalive_requests = value_of(parser, option, &count())?,
             "announce-close" => self.announces_close = value_of(parser, option, &TRUTH)?,
             "accept-every" => faults.accept_every = some(value_of(parser, option, &DURATION)?),
@@ -87,7 +96,10 @@ impl FaultOptions {
     /// # Errors
     /// When two options contradict each other.
     pub(crate) fn faults(self, idle_timeout: Option<Duration>) -> Result<Faults, String> {
-        let Self { faults, delay, stalls, keepalive_requests, announces_close } = self;
+        let Self { faults, delay, stalls, event_every, events, keepalive_requests, announces_close } = self;
+        if events > 0 && event_every.is_zero() {
+            return Err(format!("--events is {events} without --event-every: expected both, or neither"));
+        }
         if stalls.length > Duration::ZERO && stalls.length >= stalls.every {
             let Stalls { every, length } = stalls;
             return Err(format!(
@@ -106,6 +118,7 @@ impl FaultOptions {
             stalls: (stalls.length > Duration::ZERO).then_some(stalls),
             last_answer: NonZeroU64::new(keepalive_requests)
                 .map(|number| LastAnswer { number, is_announced: announces_close }),
+            events: some(event_every).map(|every| Events { every, count: NonZeroU64::new(events) }),
             idle_timeout: idle_timeout.and_then(some),
             ..faults
         })

@@ -319,3 +319,19 @@ fn a_thread_begins_with_every_nth_connection_and_not_earlier() {
         assert_eq!(figure(&server, "status", "Threads:"), threads, "{connections} connections");
     }
 }
+
+#[test]
+fn a_file_is_a_stream_of_events_that_are_so_far_apart_and_ends_after_so_many() {
+    let server = limit(&["--event-every", "20ms", "--events", "3"]);
+    let file = bytes_of("a.txt");
+    let chunk = [format!("{:x}\r\n", file.len()).as_bytes(), &file, b"\r\n"].concat();
+    let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let expected = [head, &chunk.repeat(3)[..], b"0\r\n\r\n"].concat();
+    let mut answers = vec![0; 2 * expected.len()];
+    let (took, ()) = timed(|| server.send(GET.repeat(2)).stream.read_exact(&mut answers).unwrap());
+    // The second stream begins behind the first one; its events are due as if it had not waited.
+    assert!(took >= milliseconds(3 * 20), "{took:?}");
+    assert_eq!(answers, expected.repeat(2));
+    // What is no file in HTTP/1.1 is answered as ever.
+    assert!(whole_answer(&server).unwrap().starts_with(b"HTTP/1.1 200 OK\r\nContent-Length: "));
+}
