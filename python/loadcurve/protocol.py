@@ -42,25 +42,28 @@ HTTP1_0: Final = "1.0"
 HTTP1_1: Final = "1.1"
 HTTP2: Final = "2"
 HTTP3: Final = "3"
+BY_ALT_SVC: Final = "3-by-alt-svc"
+AskedHttp = Literal[HttpVersion, "3-by-alt-svc"]
+"""What a load may ask for: a version, or version 3 where the server announces it (RFC 7838)."""
 HttpFamily = Literal["1.1", "2", "3"]
 """The versions of HTTP that write messages alike, by the newest of them."""
 HTTP_FAMILIES: Final[tuple[HttpFamily, ...]] = get_args(HttpFamily)
 
 
-def http_family(version: HttpVersion) -> HttpFamily:
+def http_family(version: AskedHttp) -> HttpFamily:
     """Return the versions to which one belongs."""
     match version:
         case "1.0" | "1.1":
             return HTTP1_1
         case "2":
             return HTTP2
-        case "3":
+        case "3" | "3-by-alt-svc":
             return HTTP3
         case _:
             assert_never(version)
 
 
-def has_streams(version: HttpVersion | None) -> bool:
+def has_streams(version: AskedHttp | None) -> bool:
     """Whether the requests of a connection are streams, which may be answered in any order.
 
     ``None`` is an unknown version, or another protocol.

@@ -8,9 +8,10 @@ import pytest
 from server_support import CATALOG
 
 from loadcurve.loads.http import ClosedLoad
-from loadcurve.protocol import HTTP3
+from loadcurve.protocol import BY_ALT_SVC, HTTP3
 from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.plan import plan_at_point
+from loadcurve.runs.web_server import WebServerUnderLoad
 from loadcurve.server.content import content_of_folder
 from loadcurve.server.found import FoundServer, Overrides, find_server
 from loadcurve.server.here import Server
@@ -101,6 +102,23 @@ def test_a_load_over_http3_gets_every_answer_whole(name, place, content_folder):
         "congestion.server_control",
         "congestion.server_initial_window_bytes",
     }
+
+
+@pytest.mark.parametrize("place", ["path", "installed"])
+def test_caddy_announces_by_itself_where_it_speaks_http3_and_a_load_follows(place, content_folder):
+    found = speaking("caddy", place)
+    content = content_of_folder(content_folder)
+    table = {"model": "closed", "http": BY_ALT_SVC, "connections": 2, "streams": 4, "requests_total": 100}
+    load = ClosedLoad.model_validate(table | {"requests": ["/1k.txt"]})
+    with Server(found, content_folder, content) as server:
+        server.verify(["/1k.txt"], load)
+        under_load = WebServerUnderLoad(server, load, content, [0])
+        result = CHOSEN.run(under_load.plan({}, seed=0), lambda _: None)
+        address, port = server.address, server.port
+    assert (result.load.http, result.requests.answered, result.requests.failed) == ("3", 100, 0)
+    announced = result.load.announced
+    assert (announced.request, announced.address) == ("GET /1k.txt", address)
+    assert announced.said == f'h3=":{port}"; ma=2592000'
 
 
 @pytest.mark.parametrize("place", ["path", "installed"])

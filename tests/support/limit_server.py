@@ -18,11 +18,12 @@ def limit_server(
     within: Sequence[str] = (),
     host: str = "127.0.0.1",
     http2: bool = False,
+    http3: bool = False,
     faults: Sequence[str] = (),
 ) -> Iterator[str]:
     """Yield the address of a server of the files in ``content``, of TLS where it has a certificate.
 
-    With ``http2`` it speaks that, too; ``faults`` are options of its script of faults.
+    With ``http2`` and ``http3`` it speaks these, too; ``faults`` are options of its script of faults.
 
     ``within`` are the words before its command, such as those that lead into a network with the host.
     """
@@ -30,6 +31,8 @@ def limit_server(
     command = [*within, program, "limit", "--listen", f"{host}:0", "--root", content, *faults]
     if http2:
         command += ["--http2", "true"]
+    if http3:
+        command += ["--http3", "true"]
     if certificate is not None and key is not None:
         command += ["--certificate", certificate, "--certificate-key", key]
     with subprocess.Popen([*ends_with_parent(), *command], stdout=subprocess.PIPE, text=True) as server:

@@ -90,7 +90,7 @@ closed: source_addresses = ["here"]
 closed: source_addresses = ["::1", "0:0::1"]
     :9: load.source_addresses: "::1" is in the list twice; keep one
 closed: http = "4"
-    :9: load.http: found "4"; expected "1.0", "1.1", "2" or "3"
+    :9: load.http: found "4"; expected "1.0", "1.1", "2", "3" or "3-by-alt-svc"
 closed: http = "3"\npipeline = 2
     :10: load.pipeline: cannot be combined with HTTP/3, which has no pipeline; expected streams
 closed: http = "3"\nhpack = "literal"

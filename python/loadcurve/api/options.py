@@ -67,7 +67,7 @@ class LoadOptions(TypedDict, total=False):
     """File of requests: paths, vegeta's targets, or HAR."""
     pick: Literal["in-order", "random", "weighted"] | None
     """How requests are chosen from --urls."""
-    http: Literal["1.0", "1.1", "2", "3"] | None
+    http: Literal["1.0", "1.1", "2", "3", "3-by-alt-svc"] | None
     """HTTP version of the requests."""
     hpack: Literal["indexed", "literal"] | None
     """HTTP/2: how header fields are sent; default indexed."""

@@ -22,6 +22,7 @@ from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.loads.way import socket_url
 from loadcurve.result.folder import refuse_used_folder
+from loadcurve.server.alt_svc import following
 from loadcurve.server.answers import verify_answers
 from loadcurve.server.asked import Site
 from loadcurve.server.failure import ServerFailure
@@ -85,6 +86,24 @@ def _reflected(target: Target, load: HttpLoadTable) -> bytes:
     return reflected(load, Site(found.address, target.authority, transport, load.timeout_s))
 
 
+def _planned(options: Options, load: HttpLoad, target: Target, cpus: tuple[int, ...]) -> HttpPlan:
+    """Return the plan of a load to where its URL leads; raises ``NothingMeasured`` where nobody answers."""
+    found = reached(target, load.way, load.timeout_s)
+    return HttpPlan(
+        load=load,
+        address=found.address,
+        other_addresses=found.others,
+        authority=target.authority,
+        scheme=target.scheme,
+        host=target.host,
+        threads=load.threads or 1,
+        cpus=cpus,
+        seed=options.values["seed"],
+        io=options.values["io"],
+        waiting=options.values["waiting"],
+    )
+
+
 def load_command(url: str, options: Options, *, json_output: bool) -> int:
     """Run one load, print its result on stdout, and return the exit code.
 
@@ -107,23 +126,10 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         require_tool(options, load, target)
     # The address is looked up last, so that bad options are refused without a question to any name server.
     try:
-        found = reached(target, load.way, load.timeout_s)
+        plan = following(_planned(options, load, target, cpus))
     except KeyboardInterrupt:
         talk().print("interrupted before anything was measured")
         return EXIT_INTERRUPTED
-    plan = HttpPlan(
-        load=load,
-        address=found.address,
-        other_addresses=found.others,
-        authority=target.authority,
-        scheme=target.scheme,
-        host=target.host,
-        threads=load.threads or 1,
-        cpus=cpus,
-        seed=options.values["seed"],
-        io=options.values["io"],
-        waiting=options.values["waiting"],
-    )
     if load.makes_calls:
         _verify_calls(plan)
     announce()

@@ -20,7 +20,7 @@ from loadcurve.loads.option import CommandLine
 from loadcurve.loads.requests import LongList
 from loadcurve.loads.sent import FILE_MARK, BodyLines, recorded_text, require_not_hidden, text_or_file
 from loadcurve.loads.values import PositiveCount
-from loadcurve.protocol import HTTP2, HttpVersion
+from loadcurve.protocol import HTTP2, AskedHttp
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.problems import KeyPath, Problem, own_problem
 from loadcurve.toml.values import from_study_folder
@@ -296,7 +296,7 @@ Grpc = Annotated[
 
 def problems_of_calls(
     grpc: GrpcTable,
-    http: HttpVersion,
+    http: AskedHttp,
     requests: object,
     calls: Sequence[AskedRequest],
     of_streams: Sequence[KeyPath],

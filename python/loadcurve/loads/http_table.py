@@ -39,7 +39,17 @@ from loadcurve.loads.tls import EarlyData, FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount
 from loadcurve.loads.verification import Verify
 from loadcurve.loads.way import HostAndPort, ProxyCredentials, ProxyProtocol, ProxyUrl, SocketPath, Way
-from loadcurve.protocol import GRPC, HTTP1_0, HTTP1_1, HTTP2, HTTP3, HttpVersion, has_streams
+from loadcurve.protocol import (
+    BY_ALT_SVC,
+    GRPC,
+    HTTP1_0,
+    HTTP1_1,
+    HTTP2,
+    HTTP3,
+    AskedHttp,
+    has_streams,
+    http_family,
+)
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import KeyPath, Problem
 from loadcurve.toml.quantities import SizeBytes
@@ -182,12 +192,13 @@ class HttpLoadTable(MessagesTable):
     without Content-Length.
     """
     http: Annotated[
-        HttpVersion,
+        AskedHttp,
         CommandLine("--http", help="HTTP version of the requests.", panel="Requests", place=30),
         ASKED,
     ] = HTTP1_1
     """The version of HTTP; 2 over TLS, or in clear text with servers that are known to speak it; 3 over QUIC,
-    on the UDP port that has the number of the TCP port.
+    on the UDP port that has the number of the TCP port, or with "3-by-alt-svc" on the one that the server's
+    `Alt-Svc` names.
     """
     hpack: Annotated[
         Literal["indexed", "literal"] | None,
@@ -470,6 +481,7 @@ class HttpLoadTable(MessagesTable):
             self.proxy,
             self.addresses == "all",
             self.proxy_protocol,
+            # A server that is asked for its Alt-Svc is asked over TCP.
             self.http == HTTP3,
         )
 
@@ -508,7 +520,7 @@ class HttpLoadTable(MessagesTable):
         yield from self._weights()
         yield from self._other_version(at)
         asked = [self.asked_for("/")] if isinstance(self.requests, LongList) else self.asked
-        yield from problems_of_early_data(at, self.http, asked)
+        yield from problems_of_early_data(at, http_family(self.http), asked)
         if self.makes_calls:
             yield from problems_of_calls(
                 self.grpc, self.http, self.requests, self.asked, self._of_streams(at)
@@ -538,7 +550,11 @@ class HttpLoadTable(MessagesTable):
             if "pipeline" in keys and max(at.values("pipeline")) > 1:
                 text = f"cannot be combined with HTTP/{self.http}, which has no pipeline; expected streams"
                 yield Problem(at.place("pipeline"), text)
-            if self.http == HTTP3 and "hpack" in keys and (at.gives("hpack") or "hpack" in at.sweep):
+            if (
+                http_family(self.http) == HTTP3
+                and "hpack" in keys
+                and (at.gives("hpack") or "hpack" in at.sweep)
+            ):
                 text = f"only used over HTTP/2, since HTTP/3 has QPACK; set http to {HTTP2}, or remove it"
                 yield Problem(at.place("hpack"), text)
             return
@@ -554,6 +570,13 @@ class HttpLoadTable(MessagesTable):
         given = [key for key in ("unix_socket", "connect_to", "proxy") if getattr(self, key) is not None]
         for key in given[1:]:
             yield Problem(("load", key), f"cannot be combined with {given[0]}; keep one of the two")
+        around = ("unix_socket", "proxy", "proxy_protocol")
+        for key in around if self.http == BY_ALT_SVC else ():
+            if getattr(self, key) is not None:
+                text = (
+                    f'cannot be combined with http = "{BY_ALT_SVC}", since HTTP/3 goes straight to the server'
+                )
+                yield Problem(("load", key), f"{text}; remove it, or use another version")
         if self.proxy_credentials is not None and self.proxy is None:
             yield Problem(("load", "proxy_credentials"), "only used with a proxy; set proxy as well")
         for key in {"unix_socket", "proxy"} & {*given}:

@@ -19,7 +19,7 @@ from loadcurve.loads.http import HttpLoad, RecordedLoad
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind
 from loadcurve.loads.option import Part, planned_in
 from loadcurve.loads.rates import RECORDED
-from loadcurve.loads.record import DatabaseAsRun, HttpAsRun, RecordingAsRun
+from loadcurve.loads.record import AnnouncedHttp3, DatabaseAsRun, HttpAsRun, RecordingAsRun
 from loadcurve.loads.requests import LongList
 from loadcurve.loads.sent import FILE_MARK, BodyLines, header_fields
 from loadcurve.loads.tls import DEFAULT_PORTS, Scheme
@@ -135,6 +135,8 @@ class HttpPlan(Plan):
     """How long the verified answers to paths are."""
     alone: Sequence[AskedRequest] | None = None
     """What is asked for in place of the requests of the load."""
+    announced: AnnouncedHttp3 | None = None
+    """How the server said that it speaks HTTP/3 at the address, where the load asks for that."""
 
     def _model(self) -> str:
         return RECORDED if isinstance(self.load, RecordedLoad) else self.load.model
@@ -206,8 +208,8 @@ class HttpPlan(Plan):
         Its requests have the names by which the engine's result ``measured`` counts them.
         """
         requests = [one["operation"] for one in measured["operations"]]
-        run = {"address": self.address, "threads": self.threads, "requests": requests}
-        run["other_addresses"] = [*self.other_addresses]
+        run: dict[str, Any] = {"address": self.address, "threads": self.threads, "requests": requests}
+        run |= {"other_addresses": [*self.other_addresses], "announced": self.announced}
         run |= {"scheme": self.scheme} | self.load.model_dump(mode="json", include={"verify"})
         if self.scheme == "https":
             run |= self.load.model_dump(mode="json", include={"tls", "full_handshakes", "early_data"})

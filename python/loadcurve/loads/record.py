@@ -57,6 +57,19 @@ class RecordingAsRun(Record):
     sha256: str
 
 
+class AnnouncedHttp3(Record):
+    """How a server announced where it speaks HTTP/3, before the load; that request is not one of the load."""
+
+    request: str
+    """Method and path of what it was asked."""
+    said: str
+    """The `Alt-Svc` of its answer."""
+    took_ms: Time
+    """From the start of connecting, by TCP and TLS, to the end of the answer's header."""
+    address: str
+    """Where the load then went."""
+
+
 class HttpAsRun(_AsRun):
     """A load on a web server.
 
@@ -67,6 +80,8 @@ class HttpAsRun(_AsRun):
     protocol: Literal["http"]
     model: Literal["closed", "open", "sessions"]
     http: HttpVersion | None
+    announced: AnnouncedHttp3 | None = None
+    """Where HTTP/3 was spoken on the port that the server named; ``None`` where the load named it."""
     scheme: Scheme = "http"
     full_handshakes: float = 1.0
     early_data: float = 0.0

@@ -122,7 +122,16 @@ def _headline(result: LoadResult) -> Text:
     plan = result.load
     interrupted = ", interrupted" if result.interrupted else ""
     # Two lines, because together they rarely fit a terminal.
-    return Text(f"{plan.asked} at {_place(plan)}\n{_clients(plan)}, {result.duration_s:.2f} s{interrupted}")
+    where = f"{plan.asked} at {_place(plan)}{_announced(plan)}"
+    return Text(f"{where}\n{_clients(plan)}, {result.duration_s:.2f} s{interrupted}")
+
+
+def _announced(plan: LoadAsRun) -> str:
+    """Say how the server told where it speaks HTTP/3, where the load asked for that."""
+    if not isinstance(plan, HttpAsRun) or plan.announced is None:
+        return ""
+    told = plan.announced
+    return f"\nHTTP/3 there was announced to {told.request} in {told.took_ms:.1f} ms by Alt-Svc: {told.said}"
 
 
 def _place(plan: LoadAsRun) -> str:

@@ -12,6 +12,7 @@ from loadcurve.loads.values import Point
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import ContentRecord, Loads
 from loadcurve.runs.plan import plan_at_point
+from loadcurve.server.alt_svc import following
 from loadcurve.server.live import LiveServer
 from loadcurve.study.tables import Trials
 
@@ -53,17 +54,19 @@ class WebServerUnderLoad:
         return replace(self, load=rated).plan({}, seed)
 
     def plan(self, point: Point, seed: int) -> HttpPlan:
-        """Return the plan of the load of one point."""
+        """Return the plan of the load of one point; one by `Alt-Svc` goes where the server says."""
         load = self.load.with_values(point, self.load.complete)
         server = self.server
-        return plan_at_point(
-            load,
-            server.address,
-            self.content,
-            self.cpus,
-            seed,
-            authority=server.authority,
-            transport=server.transport,
+        return following(
+            plan_at_point(
+                load,
+                server.address,
+                self.content,
+                self.cpus,
+                seed,
+                authority=server.authority,
+                transport=server.transport,
+            )
         )
 
     def checked(self, point: Point, result: LoadResult) -> LoadResult:  # noqa: ARG002

@@ -15,6 +15,7 @@ from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.table import LoadTable
 from loadcurve.protocol import HTTP1_1, HTTP2, HttpVersion
 from loadcurve.result.records import ContentRecord
+from loadcurve.server.alt_svc import following
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.transport import HTTP2_SETTING, Transport
 
@@ -102,8 +103,9 @@ def _outcomes(
     lengths: Mapping[str, int],
     take_body: Callable[[int, bytes], object],
 ) -> list[tuple[Answered | None, tuple[str, str] | None]]:
+    plan = following(_plan(load, requests, site, lengths))
     try:
-        return ask(_plan(load, requests, site, lengths).to_json(), take_body)
+        return ask(plan.to_json(), take_body)
     except ValueError as error:
         raise BadInput(str(error)) from None
     except RuntimeError as error:
