@@ -62,7 +62,7 @@ def test_all_headers_of_one_name_are_sent_whichever_options_give_them(monkeypatc
         "header_env": ["Cookie=LOADCURVE_TEST_TOKEN"],
     }
     options = Options(WEB, given, ["header", "header_env"], {name: f"--{name}" for name in given})
-    load = http_load(options, given["url"], "/")
+    load = http_load(options, given["url"], "/", None, None, lambda _: b"")
     fields = header_fields(load.headers)
     assert [value for name, value in fields if name == "Cookie"] == ["a=1", "b=2", "c=3"]
     assert ("Accept", "*/*") in fields

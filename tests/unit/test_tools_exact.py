@@ -268,7 +268,7 @@ def test_a_load_from_the_command_line_has_no_timeout_for_a_tool_without_one():
         options = Options(
             WEB, {"generator": "h2load", **values}, ["generator", *given], {"timeout": "--timeout"}
         )
-        return http_load(options, "http://127.0.0.1/", "/")
+        return http_load(options, "http://127.0.0.1/", "/", None, None, lambda _: b"")
 
     require_exact(tool_named("h2load"), load(), "http")
     with pytest.raises(Refused, match="has no timeout"):
