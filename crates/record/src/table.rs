@@ -466,9 +466,12 @@ mod tests {
         fn fields_are_those_between_separators_outside_of_quotes(
             rows in proptest::collection::vec(proptest::collection::vec("[a-c ]{0,12}|[a-c;\"]{0,4}", 5), 1..6),
         ) {
-            let written = |field: &String| match field.contains([';', '"']) {
-                true => format!("\"{}\"", field.replace('"', "\"\"")),
-                false => field.clone(),
+            let written = |field: &String| {
+                if field.contains([';', '"']) {
+                    format!("\"{}\"", field.replace('"', "\"\""))
+                } else {
+                    field.clone()
+                }
             };
             let lines: String =
                 rows.iter().map(|row| row.iter().map(written).collect::<Vec<_>>().join(";") + "\n").collect();
