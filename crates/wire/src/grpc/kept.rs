@@ -159,7 +159,14 @@ impl KeptCalls {
                 return Err(self.fail(http2, fault));
             }
             self.is_unasked = has_more;
-            let answered = answered.and_then(|place| self.answered(place, http2));
+            let answered = answered.and_then(|place| {
+                // A frame that ends its stream leaves nothing there to be asked for.
+                let overhead = match received.event {
+                    Some(Event::Answered(_, ended)) => (ended.header_bytes, ended.framing_bytes),
+                    _ => http2.take_overhead(place),
+                };
+                self.answered(place, overhead)
+            });
             let ended = received.event.and_then(|event| self.ended(event));
             let event = answered.or(ended).or(begun.map(Event::Begun));
             if event.is_some() || consumed == bytes.len() {
@@ -181,11 +188,10 @@ impl KeptCalls {
     }
 
     /// The message that answers the one of a call is complete: the call waits for the next one.
-    fn answered(&mut self, place: Place, http2: &mut Http2) -> Option<Event> {
+    fn answered(&mut self, place: Place, (header_bytes, framing_bytes): (u64, u64)) -> Option<Event> {
         let call = &mut self.calls[place];
         let tag = call.awaited.take()?;
         self.idle.push_back(place);
-        let (header_bytes, framing_bytes) = http2.take_overhead(place);
         let response = Response {
             status: OK,
             header_bytes,

@@ -102,6 +102,20 @@ fn what_an_answer_takes_is_counted_once_however_it_is_cut() {
 }
 
 #[test]
+fn the_same_is_counted_where_the_server_ends_the_call_with_it() {
+    let bytes = [headers(0, 1, &ANSWER_HEAD), data(END_STREAM, 1, ANSWER)].concat();
+    for at_once in 1..=bytes.len() {
+        let mut exchange = connection(1, &[]);
+        begin(&mut exchange, 0);
+        let (events, fault) = events(&mut exchange, &bytes, at_once);
+        let [Event::Answered(0, response)] = events[..] else { panic!("{events:?}") };
+        let Response { header_bytes, body_bytes, framing_bytes, .. } = response;
+        assert_eq!((body_bytes, fault), (ANSWER.len() as u64, None));
+        assert_eq!(header_bytes + body_bytes + framing_bytes, bytes.len() as u64, "by {at_once}");
+    }
+}
+
+#[test]
 fn as_many_calls_are_opened_as_may_be_under_way_and_then_the_one_that_rests_longest_is_used() {
     let mut exchange = connection(3, &[]);
     let heads: Vec<_> = [1, 3, 5].iter().map(|stream| headers(0, *stream, &ANSWER_HEAD)).collect();
