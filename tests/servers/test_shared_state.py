@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve.host.state import state_folder
 from loadcurve.server.ledger import LedgerEntry, clean_up_after_killed_runs, ledger_folder
-from loadcurve.server.presence import Place, current_place, neighbours
+from loadcurve.server.presence import Place, announce, current_place, neighbours
 from loadcurve.server.processes import carries_variable, running_processes
 
 OWNER = """
@@ -142,6 +143,27 @@ def test_a_control_group_that_is_not_named_by_the_mark_is_not_the_servers(state)
     entry = left_behind(state, limiting_groups=(Path("/sys/fs/cgroup/somebody"),))
     assert entry.start.groups == []
     entry.remove()
+
+
+class Killed(BaseException):
+    """In place of a signal that ends the process at once."""
+
+
+def test_a_process_that_is_killed_while_it_says_that_it_measures_leaves_no_file(state, monkeypatch):
+    def die(*_: object) -> None:
+        raise Killed
+
+    monkeypatch.setattr("loadcurve.server.presence.fcntl.flock", die)
+    with pytest.raises(Killed):
+        announce()
+    assert list(state_folder("at-work").iterdir()) == []
+
+
+def test_a_process_is_seen_where_the_file_system_knows_no_files_without_names(state, monkeypatch):
+    monkeypatch.setattr("loadcurve.server.presence.os.O_TMPFILE", os.O_DIRECTORY | os.O_CREAT)
+    name = announce()
+    assert name is not None
+    assert [file.name for file in state_folder("at-work").iterdir()] == [name]
 
 
 def test_of_two_processes_that_measure_each_sees_the_other(state):

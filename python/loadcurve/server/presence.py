@@ -93,21 +93,37 @@ def _announced() -> str:
         return held.file.name
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = folder / f"{os.getpid()}-{secrets.token_hex(8)}.lock"
-    staged = file.with_suffix(".new")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(staged, flags, 0o600)
+    # Nobody sees it before it is locked.
+    descriptor, staged = _unseen_file(folder)
     try:
         os.write(descriptor, str(current_place()).encode())
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if staged is None:
+            # Unless it is given a descriptor, CPython calls link(2), which follows no link whatever is asked for.
+            os.link(f"/proc/self/fd/{descriptor}", file, src_dir_fd=descriptor, follow_symlinks=True)
+        else:
+            staged.replace(file)
     except OSError:
-        staged.unlink(missing_ok=True)
+        if staged is not None:
+            staged.unlink(missing_ok=True)
         os.close(descriptor)
         raise
-    # Nobody has seen it before it is locked.
-    staged.replace(file)
     _held[folder] = _Held(os.getpid(), file, descriptor)
     atexit.register(_leave, os.getpid(), file)
     return file.name
+
+
+def _unseen_file(folder: Path) -> tuple[int, Path | None]:
+    """Open a file without a name: if this process is killed, nothing of it is left.
+
+    Returns its descriptor, and the name that it has where a file system, such as NFS, knows no files without.
+    """
+    flags = os.O_WRONLY | os.O_CLOEXEC
+    try:
+        return os.open(folder, flags | os.O_TMPFILE, 0o600), None
+    except OSError:
+        staged = folder / f"{secrets.token_hex(8)}.new"
+        return os.open(staged, flags | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), staged
 
 
 def neighbours() -> list[Neighbour]:
