@@ -61,7 +61,10 @@ def test_a_load_goes_nowhere_else_and_asks_for_nothing_that_its_table_does_not_s
     assert bool(others) == ("other_fields" in stays)
     assert all(key in stays["other_fields"].lower() for key in others)
     if result.load.model != "sessions":
-        assert (len(server.connections) > CONNECTIONS) == ("extra_connections" in stays)
+        # Go's client may open one on which nothing is sent, because another has become free meanwhile.
+        used = [connection for connection in server.connections if connection]
+        counted = server.connections if "extra_connections" in stays else used
+        assert (len(counted) > CONNECTIONS) == ("extra_connections" in stays)
 
 
 @pytest.mark.parametrize("name", TOOLS)
