@@ -99,7 +99,7 @@ def _announced() -> str:
         os.write(descriptor, str(current_place()).encode())
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if staged is None:
-            # Unless it is given a descriptor, CPython calls link(2), which follows no link whatever is asked for.
+            # Without a descriptor CPython calls link(2), which follows no link whatever is asked for.
             os.link(f"/proc/self/fd/{descriptor}", file, src_dir_fd=descriptor, follow_symlinks=True)
         else:
             staged.replace(file)
