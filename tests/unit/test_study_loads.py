@@ -111,6 +111,8 @@ closed: messages = "events"\npipeline = 2
     it; remove it, or use streams over HTTP/2
 closed: reconnect_after = "3s"
     :9: load.reconnect_after: only used with messages = "events"; set it as well, or remove it
+closed: messages = "websocket"\nreconnect_after = "3s"
+    :10: load.reconnect_after: only used with messages = "events", and this load has "websocket"; remove it
 open: messages = "events"\nreconnect_after = "3s"
     :11: load.reconnect_after: unknown key; expected one of …
 closed: messages = "events"\nevent_format = "lines"\nreconnect_after = "3s"

@@ -141,7 +141,7 @@ class ClosedLoadTable(KeptConnectionsTable):
         """Check that there are streams of events, one on each connection, which a client can open again."""
         place = at.place("reconnect_after")
         if self.messages != EVENTS:
-            yield Problem(place, 'only used with messages = "events"; set it as well, or remove it')
+            yield Problem(place, self._of_other_messages("reconnect_after", (EVENTS,)))
         if self.event_format == "lines":
             text = 'cannot be combined with event_format = "lines", which has no ids and no retry; keep one'
             yield Problem(place, text)
