@@ -66,7 +66,7 @@ def test_a_deadline_that_is_long_for_a_call_is_missed_in_a_queue_whoever_gives_u
         plant(slow_ms=[5.0]),
         # Hardly any missed it.
         plant(missed=9),
-        # Nothing tells how long serving takes.
+        # No record shows how long serving takes.
         lambda record, *_: calls(record, service_ms=[150.0] * 1000, missed=400),
     ],
 )

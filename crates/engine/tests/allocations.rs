@@ -153,7 +153,7 @@ fn answer_all_streams(mut stream: &TcpStream) -> std::io::Result<()> {
     }
 }
 
-/// Answers each request with a stream of ten events, each in a write of its own, after which a client may come again at once.
+/// Answers each request with a stream of ten events, each in one write, after which a client may come again at once.
 fn answer_all_with_events(mut stream: &TcpStream) -> std::io::Result<()> {
     const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nretry: 0\n\r\n";
     stream.set_nodelay(true)?;

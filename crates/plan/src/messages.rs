@@ -47,7 +47,7 @@ pub struct Events {
     /// How long a stream is kept open that the server does not end; none for as long as the load lasts.
     pub stream_for_s: Option<f64>,
     /// After what time a stream that the server has ended is opened again, unless the server says another one in `retry`;
-    /// none where a client does not do so by itself.
+    /// `None` where a client does not do so by itself.
     pub reconnect_after_s: Option<f64>,
 }
 

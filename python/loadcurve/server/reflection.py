@@ -105,7 +105,7 @@ class _Asking:
         return [one for one in services if not one.startswith("grpc.reflection.")]
 
     def _asked(self, *, symbol: str | None = None, file: str | None = None) -> list[File]:
-        """Return the files that answer a question; none where the server has no such symbol or file."""
+        """Return the files that answer a question; an empty list if the server has no such symbol or file."""
         return self._message(reflection_question(symbol=symbol, file=file))[0]
 
     def _message(self, question: bytes) -> tuple[list[File], list[str]]:

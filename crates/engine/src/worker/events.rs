@@ -172,7 +172,7 @@ impl EventStreams {
         }
     }
 
-    /// How long the client of a place waits before it opens its stream again; none where it does not.
+    /// How long the client of a place waits before it opens its stream again; `None` where it does not.
     fn reopens_after(&self, place: usize) -> Option<Nanos> {
         let stream = &self.places[place];
         let after = self.settings.reconnect_after().filter(|_| stream.reopens)?;
@@ -236,7 +236,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         Some(events.cut_off(self.ends))
     }
 
-    /// How long a slot waits before it opens the stream again that the server has ended on it; none where it does not.
+    /// How long a slot waits before it opens the stream again that the server has ended on it; `None` where it does not.
     pub(super) fn reopens_after(&self, slot: Slot) -> Option<Nanos> {
         self.events.as_ref()?.reopens_after(slot * self.configuration.at_once)
     }
