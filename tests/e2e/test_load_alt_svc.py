@@ -11,6 +11,7 @@ import pytest
 
 from support.certificates import NAME, make_authority
 from support.limit_server import limit_server
+from support.tiny_study import study_text
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,14 @@ def test_the_load_goes_where_the_server_says_and_the_record_has_what_it_said(loa
     assert (result["load"]["http"], result["load"]["address"]) == ("3", of_http3)
     announced = result["load"]["announced"]
     assert announced.pop("took_ms") > 0
-    assert announced == {"request": "GET /1k.txt", "said": f"{first}, {second}", "address": of_http3}
+    assert announced == {
+        "request": "GET /1k.txt",
+        "said": f"{first}, {second}",
+        "address": of_http3,
+        "max_age_s": 60,
+        "age_s": 0,
+        "times_asked": 1,
+    }
     assert result["requests"]["answered"] == 10
     assert result["tls"]["protocol"] == "h3"
 
@@ -134,3 +142,33 @@ def test_clear_text_is_refused(sandbox):
         finished = sandbox.run("load", url, "--http", "3-by-alt-svc", "-n", 1)
     assert (finished.returncode, finished.stdout) == (2, "")
     assert "HTTP/3 has no clear text" in finished.stderr
+
+
+STUDY = """
+[servers.limit]
+tls = true
+http2 = true
+http3 = true
+announce_http3 = 3600
+"""
+
+
+def test_limit_announces_itself_and_all_points_of_a_start_follow_what_it_was_asked_once(sandbox):
+    load = 'http = "3-by-alt-svc"\nrequests_total = 40'
+    sandbox.write("tiny.toml", study_text(STUDY, load=load, connections="[1, 2, 4]", trials=2))
+    finished = sandbox.run("run", "tiny.toml", "--out", "run")
+    assert finished.returncode == 0, finished.stderr
+    records = [*map(json.loads, (sandbox.work / "run" / "trials.jsonl").read_text().splitlines())]
+    loads = [one["measurements"]["load"]["load"] for one in records]
+    assert len(loads) == 6
+    for followed in loads:
+        port = followed["address"].rpartition(":")[2]
+        assert followed["http"] == "3"
+        assert followed["announced"]["said"] == f'h3=":{port}"; ma=3600'
+        assert (followed["announced"]["times_asked"], followed["announced"]["max_age_s"]) == (1, 3600)
+    # A warm-up is not in the records, so that no load is known to be the one that was asked for.
+    ages_s = [followed["announced"]["age_s"] for followed in loads]
+    assert [ages_s[:3], ages_s[3:]] == [sorted(ages_s[:3]), sorted(ages_s[3:])]
+    page = (sandbox.work / "run" / "report.html").read_text()
+    assert "Where HTTP/3 was announced (Alt-Svc)" in page
+    assert "2 times for 6 loads: GET /1k.txt" in page

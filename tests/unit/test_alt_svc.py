@@ -1,10 +1,16 @@
 """``Alt-Svc`` as RFC 7838 has it: what its examples say, and that no text of a server does harm."""
 
+from dataclasses import dataclass, replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadcurve.server.alt_svc import Alternative, alternatives_in
+from loadcurve.loads.http import ClosedLoad
+from loadcurve.loads.plan import HttpPlan
+from loadcurve.protocol import BY_ALT_SVC, HTTP3
+from loadcurve.server import alt_svc
+from loadcurve.server.alt_svc import Alternative, Announcement, alternatives_in
 from support.http_load_study import CLOSED, load_of, problems_in
 
 DAY_S = 24 * 60 * 60
@@ -87,6 +93,60 @@ def test_any_text_is_read_or_refused(said):
     except ValueError:
         return
     assert all(1 <= one.port <= 65535 for one in listed)
+
+
+@dataclass
+class Server:
+    """One that is asked over no network, and a clock beside it."""
+
+    age_s: int
+    now_s: float = 1000.0
+    asked: int = 0
+
+    def answer(self, *_):
+        self.asked += 1
+        return f'h3=":{8000 + self.asked}"; ma={self.age_s}'
+
+
+@pytest.fixture
+def plan():
+    load = ClosedLoad(model="closed", requests=["/"], connections=1, requests_total=1, http=BY_ALT_SVC)
+    return HttpPlan(load=load, address="127.0.0.1:443", authority="example.org", scheme="https", threads=1)
+
+
+@pytest.fixture
+def asked_by_loads(monkeypatch, plan):
+    """Give what loads at these times, in seconds, were told by a server whose word is good for a minute."""
+
+    def told(*times_s):
+        server = Server(age_s=60)
+        monkeypatch.setattr(alt_svc, "_said", server.answer)
+        monkeypatch.setattr(alt_svc, "speaks_quic", lambda *_: True)
+        announcement = Announcement(lambda: server.now_s)
+        followed = []
+        for time_s in times_s:
+            server.now_s = time_s
+            followed.append(announcement.followed_by(plan))
+        return [(one.address, one.announced.times_asked, one.announced.age_s) for one in followed]
+
+    return told
+
+
+def test_what_a_server_has_said_is_good_for_as_long_as_it_said_and_no_longer(asked_by_loads):
+    first, second = "127.0.0.1:8001", "127.0.0.1:8002"
+    assert asked_by_loads(100, 100, 159.5, 160, 219, 220) == [
+        (first, 1, 0),
+        (first, 1, 0),
+        (first, 1, 59.5),
+        (second, 2, 0),
+        (second, 2, 59),
+        ("127.0.0.1:8003", 3, 0),
+    ]
+
+
+def test_a_load_that_says_the_version_asks_nobody(plan):
+    of_version = replace(plan, load=plan.load.model_copy(update={"http": HTTP3}))
+    assert Announcement().followed_by(of_version) is of_version
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 //! What the command line asks for.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ Options:
   --early-data SHARE        the share of connections of HTTP/3 on which limit takes requests before the handshake is
                             over (0-RTT), from clients that resume a session (default 0)
   --retry BOOLEAN           whether limit has each client of HTTP/3 begin again, to prove its address (default false)
+  --announce-http3-s N      for how many seconds answers of limit over HTTP/1.x say that HTTP/3 is spoken on the same
+                            port (Alt-Svc); default 0: they do not
   --version                 the version
 ";
 
@@ -146,6 +149,9 @@ impl Given {
             "http3" => self.speaks_http3 = value_of(parser, option, &TRUTH)?,
             "early-data" => self.admission.early_data_share = value_of(parser, option, &SHARE)?,
             "retry" => self.admission.retries = value_of(parser, option, &TRUTH)?,
+            "announce-http3-s" => {
+                self.admission.announced_s = NonZeroU64::new(value_of(parser, option, &count())?);
+            }
             "call-messages" => self.to_call = Some(value_of(parser, option, &TO_CALL)?),
             _ => return self.fault_options.read(option, parser),
         }
@@ -226,12 +232,12 @@ fn unknown(kind: &str) -> lexopt::Error {
     format!("unknown kind {kind:?}; expected limit, simple, persistent or pipelined").into()
 }
 
-/// Refuses what only clients of HTTP/3 meet where these are not served.
+/// Refuses what is of HTTP/3 alone where that is not served.
 fn require_http3(admission: Admission, speaks_http3: bool) -> Result<(), String> {
     if speaks_http3 || admission.is_usual() {
         return Ok(());
     }
-    Err("--early-data and --retry are for HTTP/3: set --http3 true as well".into())
+    Err("--early-data, --retry and --announce-http3-s are for HTTP/3: set --http3 true as well".into())
 }
 
 /// What `limit` shows its clients, where there is a certificate.

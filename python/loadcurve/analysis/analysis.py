@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
+from loadcurve.analysis.alt_svc import AnnouncementOfServer, announcements_in
 from loadcurve.analysis.claims import JudgedClaim, judged_claims
 from loadcurve.analysis.connections import ConnectionsOfServer, connections_of
 from loadcurve.analysis.cpu_time import DividedCpus, cpu_times
@@ -128,6 +129,8 @@ class Analysis:
     """Of every server whose connections were encrypted or carried streams, in the order of the study."""
     quic: list[QuicOfServer] = field(default_factory=list)
     """Of every server that was loaded over HTTP/3, in the order of the study."""
+    announcements: list[AnnouncementOfServer] = field(default_factory=list)
+    """Where every server announced HTTP/3 whose loads followed that, in the order of the study."""
     divided: list[DividedTime] = field(default_factory=list)
     """How the time of a request was divided among the programs of every server that has several."""
     cpu_times: list[DividedCpus] = field(default_factory=list)
@@ -235,6 +238,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         failures=run.failures,
         connections=sections.several("the connections", partial(connections_of, run)),
         quic=sections.several("HTTP/3", partial(quic_of, run)),
+        announcements=sections.several("where HTTP/3 was announced", partial(announcements_in, run)),
         divided=sections.several("the time of a request by program", partial(divided_times, run)),
         cpu_times=sections.several("whose CPU time it was", partial(cpu_times, run)),
         gate=sections.get("the gate", partial(gate_of, run), None),

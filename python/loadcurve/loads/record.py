@@ -68,6 +68,12 @@ class AnnouncedHttp3(Record):
     """From the start of connecting, by TCP and TLS, to the end of the answer's header."""
     address: str
     """Where the load then went."""
+    max_age_s: Count
+    """For how long the server said so (`ma`; a day where it says nothing of that)."""
+    age_s: Time
+    """How long ago it had said so when the load was made; 0 where it was asked for this load."""
+    times_asked: Count
+    """How often the loads of one start of the server have asked so far."""
 
 
 class HttpAsRun(_AsRun):

@@ -11,6 +11,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.connections import Range
 from loadcurve.analysis.quic import QuicOfServer
 from loadcurve.report.quic_load import HANDSHAKES_IN_WORDS
+from loadcurve.report.range_words import range_in_words
 from loadcurve.report.section import Grid, Section, grid_in_markdown
 from loadcurve.report.terminal_tables import lines_by_server
 
@@ -48,7 +49,7 @@ def quic_in_terminal(analysis: Analysis) -> Table:
 
 def _handshakes(one: QuicOfServer) -> Iterator[str]:
     for found in one.handshakes:
-        median = f", median {_range(found.p50_ms)} ms" if found.p50_ms else ""
+        median = f", median {range_in_words(found.p50_ms)} ms" if found.p50_ms else ""
         yield f"{found.count:,} {HANDSHAKES_IN_WORDS[found.kind]}{median}"
     if one.certificate_bytes:
         yield f"certificates of {_count(one.certificate_bytes)} bytes"
@@ -62,7 +63,8 @@ def _packets(one: QuicOfServer) -> Iterator[str]:
     )
     yield f"{one.packets_lost:,} of {one.packets_sent:,} sent lost{share}"
     if one.sent_per_answer and one.received_per_answer:
-        yield f"{_range(one.sent_per_answer)} out and {_range(one.received_per_answer)} in per answer"
+        sent, received = map(range_in_words, (one.sent_per_answer, one.received_per_answer))
+        yield f"{sent} out and {received} in per answer"
     if one.congestion_events:
         yield f"{one.congestion_events:,} times taken for congestion"
     control = units.listing(one.control)
@@ -71,7 +73,7 @@ def _packets(one: QuicOfServer) -> Iterator[str]:
 
 def _datagrams(one: QuicOfServer) -> Iterator[str]:
     if one.per_send and one.per_receive:
-        yield f"{_range(one.per_send)} per send, {_range(one.per_receive)} per receive"
+        yield f"{range_in_words(one.per_send)} per send, {range_in_words(one.per_receive)} per receive"
     offloads = {"GSO": one.send_offload, "GRO": one.receive_offload}
     yield ", ".join(f"{name} {'on' if granted else 'off'}" for name, granted in offloads.items())
     if one.mtu_bytes:
@@ -81,9 +83,9 @@ def _datagrams(one: QuicOfServer) -> Iterator[str]:
 
 def _round_trips(one: QuicOfServer) -> Iterator[str]:
     if one.rtt_min_ms:
-        yield f"{_range(one.rtt_min_ms)} ms at least"
+        yield f"{range_in_words(one.rtt_min_ms)} ms at least"
     if one.rtt_smoothed_ms:
-        yield f"{_range(one.rtt_smoothed_ms)} ms smoothed"
+        yield f"{range_in_words(one.rtt_smoothed_ms)} ms smoothed"
 
 
 def _dropped(one: QuicOfServer) -> Iterator[str]:
@@ -122,14 +124,7 @@ def _ends(one: QuicOfServer) -> Iterator[str]:
 
 
 def _count(found: Range | None) -> str:
-    return _range(found, units.setting)
-
-
-def _range(found: Range | None, words: Callable[[float], str] = units.number) -> str:
-    if found is None:
-        return units.ABSENT
-    least, greatest = words(found.least), words(found.greatest)
-    return least if least == greatest else f"{least} to {greatest}"
+    return range_in_words(found, units.setting)
 
 
 _COLUMNS: dict[str, Callable[[QuicOfServer], Iterator[str]]] = {

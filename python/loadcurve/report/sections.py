@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from loadcurve.report.alt_svc import ALT_SVC
 from loadcurve.report.answer import ANSWER, CAUTION
 from loadcurve.report.arms import LOADS_IN_WORDS, OWN_LOADS
 from loadcurve.report.claims import CLAIMS
@@ -72,6 +73,7 @@ SECTIONS: tuple[Section[Any], ...] = (
     CPU_TIME,
     CONNECTIONS,
     QUIC,
+    ALT_SVC,
     PROGRAMS,
     SETTINGS,
     SHAPES,

@@ -1,7 +1,7 @@
 """A web server under load."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
@@ -12,20 +12,22 @@ from loadcurve.loads.values import Point
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import ContentRecord, Loads
 from loadcurve.runs.plan import plan_at_point
-from loadcurve.server.alt_svc import following
+from loadcurve.server.alt_svc import Announcement
 from loadcurve.server.live import LiveServer
 from loadcurve.study.tables import Trials
 
 
 @dataclass(frozen=True)
 class WebServerUnderLoad:
-    """One started web server; it keeps nothing of a load."""
+    """One started web server; it keeps nothing of a load but where the server announces HTTP/3."""
 
     server: LiveServer
     load: HttpLoadTables
     """The study's."""
     content: Mapping[str, ContentRecord]
     cpus: Sequence[int]
+    announcement: Announcement = field(default_factory=Announcement)
+    """Where it says that it speaks HTTP/3, for loads by `Alt-Svc`."""
 
     def __enter__(self) -> Self:
         """Do nothing."""
@@ -57,7 +59,7 @@ class WebServerUnderLoad:
         """Return the plan of the load of one point; one by `Alt-Svc` goes where the server says."""
         load = self.load.with_values(point, self.load.complete)
         server = self.server
-        return following(
+        return self.announcement.followed_by(
             plan_at_point(
                 load,
                 server.address,

@@ -3,7 +3,7 @@
 import http.client
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -105,44 +105,80 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal()
 
 
+class Announcement:
+    """What one server has said of HTTP/3, for as long as it said; it is asked anew after that."""
+
+    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
+        """Know nothing yet."""
+        self._now_s = now_s
+        self._found: tuple[AnnouncedHttp3, int] | None = None
+        self._said_at_s = 0.0
+        self._times_asked = 0
+
+    def followed_by(self, plan: HttpPlan) -> HttpPlan:
+        """Return the plan of a load over HTTP/3 that goes where the server announces it, if the load asks so.
+
+        The server is asked for the first path of the first such load, by HTTP/1.1 over TLS.
+
+        Raises:
+            BadInput: the URL is one of clear text.
+            ServerFailure: the server does not announce HTTP/3, announces it on another host, or nothing
+                speaks QUIC there ("wrong_answer").
+
+        """
+        if plan.load.http != BY_ALT_SVC:
+            return plan
+        if plan.scheme != "https":
+            raise BadInput(f'HTTP/3 has no clear text, so that http = "{BY_ALT_SVC}" needs https://')
+        found, port = self._fresh(plan)
+        return replace(
+            plan,
+            load=plan.load.model_copy(update={"http": HTTP3}),
+            address=found.address,
+            other_addresses=tuple(_with_port(other, port) for other in plan.other_addresses),
+            announced=found,
+        )
+
+    def _fresh(self, plan: HttpPlan) -> tuple[AnnouncedHttp3, int]:
+        age_s = self._now_s() - self._said_at_s
+        if self._found is not None and age_s < self._found[0].max_age_s:
+            found, port = self._found
+            return found.model_copy(update={"age_s": age_s}), port
+        self._times_asked += 1
+        # The time begins before the question, so that it is never longer than the server means.
+        self._said_at_s = self._now_s()
+        self._found = _announced(plan, self._times_asked)
+        return self._found
+
+
 def following(plan: HttpPlan) -> HttpPlan:
-    """Return the plan of a load over HTTP/3 that goes where the server announces it, if the load asks so.
-
-    The server is asked once for the first path of the load, by HTTP/1.1 over TLS.
-
-    Raises:
-        BadInput: the URL is one of clear text.
-        ServerFailure: the server does not announce HTTP/3, announces it on another host, or nothing speaks
-            QUIC there ("wrong_answer").
-
-    """
-    if plan.load.http != BY_ALT_SVC:
-        return plan
-    if plan.scheme != "https":
-        raise BadInput(f'HTTP/3 has no clear text, so that http = "{BY_ALT_SVC}" needs https://')
-    found, port = _announced(plan)
-    return replace(
-        plan,
-        load=plan.load.model_copy(update={"http": HTTP3}),
-        address=found.address,
-        other_addresses=tuple(_with_port(other, port) for other in plan.other_addresses),
-        announced=found,
-    )
+    """Return what :meth:`Announcement.followed_by` does where nothing is known of the server."""
+    return Announcement().followed_by(plan)
 
 
-def _announced(plan: HttpPlan) -> tuple[AnnouncedHttp3, int]:
+def _announced(plan: HttpPlan, times_asked: int) -> tuple[AnnouncedHttp3, int]:
     path = plan.alone[0].path if plan.alone else plan.load.paths_to_verify(plan.seed)[0]
     began_s = time.monotonic()
     # What is behind the question mark may be secret.
     request = f"GET {path.partition('?')[0]}"
     said = _said(plan, path, request)
     took_ms = (time.monotonic() - began_s) * 1e3
-    port = _port_in(said, plan, request)
+    alternative = _alternative_in(said, plan, request)
+    port = alternative.port
     address = _with_port(plan.address, port)
     host = _host_of(address)
     if not speaks_quic(host, port, plan.load.timeout_s):
         raise _failure(f"{_quoted(said, request)}, but nothing speaks QUIC on UDP port {port} of {host}")
-    return AnnouncedHttp3(request=request, said=said, took_ms=took_ms, address=address), port
+    found = AnnouncedHttp3(
+        request=request,
+        said=said,
+        took_ms=took_ms,
+        address=address,
+        max_age_s=alternative.max_age_s,
+        age_s=0,
+        times_asked=times_asked,
+    )
+    return found, port
 
 
 def _said(plan: HttpPlan, path: str, request: str) -> str:
@@ -166,8 +202,8 @@ def _said(plan: HttpPlan, path: str, request: str) -> str:
         raise _failure(text) from None
 
 
-def _port_in(said: str, plan: HttpPlan, request: str) -> int:
-    """Return the port of the first alternative of HTTP/3 on the same host; raises ``ServerFailure``."""
+def _alternative_in(said: str, plan: HttpPlan, request: str) -> Alternative:
+    """Return the first alternative of HTTP/3 on the same host; raises ``ServerFailure``."""
     if not said:
         raise _failure(f"the answer to {request} has no {FIELD}, so that it announces no HTTP/3")
     try:
@@ -179,14 +215,14 @@ def _port_in(said: str, plan: HttpPlan, request: str) -> int:
     if not spoken:
         raise _failure(f"{_quoted(said, request)}, which announces no HTTP/3 ({H3})")
     here = {"", plan.host.lower(), f"[{plan.host.lower()}]"}
-    ports = [one.port for one in spoken if one.host in here]
-    if not ports:
+    of_host = [one for one in spoken if one.host in here]
+    if not of_host:
         other = f"{spoken[0].host}:{spoken[0].port}"
         raise _failure(
             f"{_quoted(said, request)}, which leads to another host, {other}, and a load goes only where its "
             f"URL leads: give the URL of that host, if it may be loaded"
         )
-    return ports[0]
+    return of_host[0]
 
 
 def _quoted(said: str, request: str) -> str:

@@ -260,11 +260,18 @@ pub(super) struct Answers {
     pub(super) content: Content,
     last_request: Vec<u8>,
     last_answer: Answer,
+    /// A field that all answers have, as a line; empty without one.
+    field: String,
 }
 
 impl Answers {
     pub(super) fn new(content: Content) -> Self {
-        Self { content, last_request: Vec::new(), last_answer: Answer::default() }
+        Self { content, last_request: Vec::new(), last_answer: Answer::default(), field: String::new() }
+    }
+
+    /// Has answers say for so long that HTTP/3 is spoken on a port (RFC 7838).
+    pub(super) fn announce_http3(&mut self, port: u16, seconds: NonZeroU64) {
+        self.field = format!("Alt-Svc: h3=\":{port}\"; ma={seconds}\r\n");
     }
 
     /// Makes [`Self::last`] the answer to the first request of `bytes`; returns that request's length if it is whole.
@@ -273,7 +280,7 @@ impl Answers {
             return Some(self.last_request.len());
         }
         let length = memmem::find(bytes, b"\r\n\r\n")? + 4;
-        self.last_answer = answer_to(&bytes[..length], &self.content);
+        self.last_answer = answer_to(&bytes[..length], &self.content, &self.field);
         self.last_request = bytes[..length].to_vec();
         Some(length)
     }
@@ -304,7 +311,7 @@ impl Answers {
         let Directed { reply, connection } = Directed::to(&self.last_request, &self.content);
         let connection = if announces_end { Persistence::Close } else { connection };
         let directed = Directed { reply: reply.with_outcome(outcome), connection };
-        let mut answer = directed.encoded();
+        let mut answer = directed.encoded(&self.field);
         if directed.reply.ending == Ending::Truncated {
             match &mut answer.body {
                 Some(body) => body.rest.end -= 1,
@@ -316,11 +323,11 @@ impl Answers {
     }
 }
 
-/// The answer to one request header.
-fn answer_to(request: &[u8], content: &Content) -> Answer {
+/// The answer to one request header, with a further field.
+fn answer_to(request: &[u8], content: &Content, field: &str) -> Answer {
     match websocket::upgrade(&String::from_utf8_lossy(request)) {
         Some(upgrade) => Answer { bytes: upgrade.into_bytes(), upgrades: true, ..Answer::default() },
-        None => Directed::to(request, content).encoded(),
+        None => Directed::to(request, content).encoded(field),
     }
 }
 
@@ -376,7 +383,7 @@ impl Directed {
         Self { reply, connection }
     }
 
-    fn encoded(&self) -> Answer {
+    fn encoded(&self, field: &str) -> Answer {
         let connection = match self.connection {
             Persistence::Understood => "",
             Persistence::KeepAlive => "Connection: keep-alive\r\n",
@@ -384,7 +391,7 @@ impl Directed {
         };
         let Reply { status, .. } = self.reply;
         let length_bytes = self.reply.stated_bytes();
-        let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length_bytes}\r\n{connection}\r\n");
+        let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length_bytes}\r\n{field}{connection}\r\n");
         let (mut bytes, body) = (head.into_bytes(), 0..self.reply.body_bytes());
         let close = self.connection == Persistence::Close;
         if body.len() > BATCH_BYTES {
@@ -398,13 +405,15 @@ impl Directed {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU64;
+
     use loadcurve_servers::reply::{Content, Outcome};
 
     use super::{Answers, Directed};
 
     fn answer(request: &str) -> (String, bool) {
         let content = Content::from([("/a.txt".into(), b"abc".as_slice().into())]);
-        let answer = Directed::to(request.as_bytes(), &content).encoded();
+        let answer = Directed::to(request.as_bytes(), &content).encoded("");
         (String::from_utf8(answer.bytes).unwrap(), answer.close)
     }
 
@@ -444,6 +453,20 @@ mod tests {
         assert_eq!(status("POST /a.txt HTTP/1.1\r\n\r\n"), "405");
         assert_eq!(status("GET /a.txt HTTP/3.0\r\n\r\n"), "505");
         assert_eq!(status("rubbish\r\n\r\n"), "400");
+    }
+
+    #[test]
+    fn every_answer_says_for_how_long_http3_is_spoken_where_that_is_announced() {
+        let mut answers = Answers::new(Content::from([("/a.txt".into(), b"abc".as_slice().into())]));
+        answers.announce_http3(8443, NonZeroU64::new(60).unwrap());
+        let field = "Alt-Svc: h3=\":8443\"; ma=60\r\n";
+        for (path, status, length, body) in
+            [("/a.txt", "200 OK", 3, "abc"), ("/b.txt", "404 Not Found", 0, "")]
+        {
+            answers.prepare(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
+            let expected = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n{field}\r\n{body}");
+            assert_eq!(answers.last().bytes, expected.as_bytes());
+        }
     }
 
     #[test]

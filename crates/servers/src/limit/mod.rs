@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroU64;
 use std::os::fd::AsFd as _;
 
 use loadcurve_servers::http2::{Connection as Http2, PREFACE};
@@ -80,12 +81,14 @@ pub(crate) struct Admission {
     pub(crate) early_data_share: f64,
     /// Whether a client has to begin again, to show that it is where its datagrams say (Retry).
     pub(crate) retries: bool,
+    /// For how many seconds HTTP/1.x has told them that it is spoken; not at all without a number.
+    pub(crate) announced_s: Option<NonZeroU64>,
 }
 
 impl Admission {
-    /// Whether handshakes take the usual course.
+    /// Whether nothing was asked for.
     pub(crate) fn is_usual(self) -> bool {
-        self.early_data_share <= 0.0 && !self.retries
+        self.early_data_share <= 0.0 && !self.retries && self.announced_s.is_none()
     }
 }
 
@@ -95,10 +98,14 @@ impl Admission {
 /// When the address cannot be listened on, or the kernel refuses to wait.
 pub(crate) fn serve(settings: Settings, content: Content) -> io::Result<Infallible> {
     let (listener, mut datagrams) = listen_on_both(&settings)?;
-    let Settings { faults, identity, speaks_http2, to_call, .. } = settings;
+    let Settings { faults, identity, speaks_http2, to_call, admission, .. } = settings;
+    let port = listener.local_addr()?.port();
     listening::announce(&listener)?;
     let mut clients = Clients::new(listener)?;
     let mut server = Server { identity, speaks_http2, to_call, ..Server::new(content, Playback::of(faults)) };
+    if let Some(seconds) = admission.announced_s {
+        server.answers.announce_http3(port, seconds);
+    }
     if let Some(datagrams) = &datagrams {
         datagrams.watch(clients.set.as_fd())?;
     }

@@ -47,6 +47,7 @@ fn an_option_of_another_kind_is_refused_and_not_ignored() {
     assert_refused(&with("simple", "--delay", "5ms"), 2, "simple has no option --delay; only limit has it");
     assert_refused(&with("simple", "--retry", "true"), 2, "simple has no option --retry; only limit has it");
     assert_refused(&with("limit", "--early-data", "0.5"), 2, "are for HTTP/3: set --http3 true as well");
+    assert_refused(&with("limit", "--announce-http3-s", "60"), 2, "are for HTTP/3: set --http3 true as well");
 }
 
 #[test]
