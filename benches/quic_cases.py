@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benches.rig import machine, named_with
+from benches.udp_relay import Link, relayed
 
 LOADCURVE = Path(sys.executable).with_name("loadcurve")
 BYTES = {"1k.txt": 1 << 10, "64k.bin": 64 << 10, "4m.bin": 4 << 20}
@@ -40,6 +41,12 @@ class Case:
     server: Sequence[str] = ()
     shown: Callable[[Record], tuple[str, bool]] = lambda _: ("", True)
     """Of the HTTP/3 of a result: what is to be printed, and whether it is as it must be."""
+    link: Link | None = None
+    """What datagrams meet on their way; ``None`` where they go to the server at once."""
+    witness: str = ""
+    """What the server's log says as often as the record has changes of keys; empty where nobody looks."""
+    longest_ms: float = 0.0
+    """How long the slowest request takes at least, from when it was due."""
 
 
 def handshakes(kind: str, least: int) -> Callable[[Record], tuple[str, bool]]:
@@ -62,7 +69,18 @@ def figure(group: str, name: str, least: int) -> Callable[[Record], tuple[str, b
     return shown
 
 
-ONE_EACH = ("--connections", "1", "--calls", "1")
+def least_round_trip(least_ms: float) -> Callable[[Record], tuple[str, bool]]:
+    """Require that no round trip was shorter than this."""
+
+    def shown(record: Record) -> tuple[str, bool]:
+        found_ms = record["rtt_min_ms"]["min"]
+        return f"round trip {found_ms:,.0f} ms", found_ms >= least_ms
+
+    return shown
+
+
+ONE_AT_A_TIME = ("--connections", "1")
+ONE_EACH = (*ONE_AT_A_TIME, "--calls", "1")
 CASES = {
     "handshake": Case((*ONE_EACH, "-n", "20"), shown=handshakes("full", 20)),
     "chacha20": Case(
@@ -113,6 +131,25 @@ CASES = {
         server=("--timeout=200ms",),
         shown=figure("ends", "idle_timeouts", 1),
     ),
+    "keyupdate": Case(
+        (*ONE_AT_A_TIME, "-n", "1500"),
+        shown=figure("packets", "key_updates", 1),
+        witness="key update confirmed",
+    ),
+    "longrtt": Case(
+        ("--connections", "1", "--streams", "4", "-n", "12", "--timeout", "20s"),
+        shown=least_round_trip(1_500),
+        link=Link(one_way_s=0.75),
+        longest_ms=1_500,
+    ),
+    "blackhole": Case(
+        ("--connections", "1", "--streams", "100", "--rate", "20", "--duration", "8s", "--timeout", "20s"),
+        "64k.bin",
+        shown=figure("packets", "lost", 1),
+        link=Link(outage_s=(3.0, 5.0)),
+        # A request that falls due at the outage's start waits for its end.
+        longest_ms=1_900,
+    ),
     "static table only": Case(
         ("--connections", "1", "--streams", "8", "-n", "200"), server=("--max-dyn-length=0",)
     ),
@@ -120,14 +157,16 @@ CASES = {
 
 
 @contextmanager
-def gtlsserver(folder: Path, options: Sequence[str]) -> Iterator[str]:
+def gtlsserver(folder: Path, case: Case) -> Iterator[str]:
     """Run the server on a free port as long as the block lasts; yields its address."""
     program = shutil.which("gtlsserver", path=PLACES)
     if program is None:
         sys.exit("gtlsserver is not installed; on Debian: apt-get install ngtcp2-server")
     port = free_udp_port()
     files = [str(folder / "key.pem"), str(folder / "certificate.pem")]
-    command = [program, "--quiet", *options, "-d", str(folder / "files"), "127.0.0.1", str(port), *files]
+    # It says nothing in its log that is to be quiet.
+    options = case.server if case.witness else ("--quiet", *case.server)
+    command = [program, *options, "-d", str(folder / "files"), "127.0.0.1", str(port), *files]
     with (folder / "log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
         try:
             wait_for_port(port, process, folder / "log")
@@ -165,32 +204,47 @@ def make_files(folder: Path) -> None:
 
 def tried(case: Case, folder: Path) -> tuple[str, bool]:
     """Load the server as a case says; return what was seen, and whether it is as it must be."""
-    with gtlsserver(folder, case.server) as address:
-        url = f"https://{address}/{case.file}"
-        command = [
-            str(LOADCURVE),
-            "load",
-            url,
-            "--http",
-            "3",
-            "--insecure",
-            "--warmup",
-            "0s",
-            "--json",
-            *case.load,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with gtlsserver(folder, case) as server, linked(server, case.link) as address:
+        done = loaded(f"https://{address}/{case.file}", case.load)
     if done.returncode not in OTHERS_ARE_NO_FAULT:
         return done.stderr.strip().splitlines()[-1], False
     result = json.loads(done.stdout)
     requests, body_bytes = result["requests"], result["bytes"]["body"]
     answered, due = requests["answered"], requests["due"]
     more, is_shown = case.shown(result["http3"])
-    lost = result["http3"]["packets"]["lost"]
+    packets, slowest_ms = result["http3"]["packets"], result["latency_ms"]["max"]
     is_whole = answered == due and body_bytes == answered * BYTES[case.file]
-    words = [f"{answered:,} of {due:,} answered", f"{body_bytes:,} bytes", more, f"{lost} packets lost"]
+    words = [
+        f"{answered:,} of {due:,} answered",
+        f"{body_bytes:,} bytes",
+        more,
+        f"{packets['lost']} packets lost",
+    ]
+    words += [f"slowest {slowest_ms:,.0f} ms"] if case.longest_ms else []
     words += [f"{count:,} {error}" for error, count in result["errors"].items() if count]
-    return ", ".join(filter(None, words)), is_whole and is_shown
+    is_right = is_whole and is_shown and slowest_ms >= case.longest_ms
+    if case.witness:
+        seen = (folder / "log").read_text(errors="replace").count(case.witness)
+        words += [f'the server says {seen} times "{case.witness}"']
+        is_right &= seen == packets["key_updates"]
+    return ", ".join(filter(None, words)), is_right
+
+
+def loaded(url: str, options: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+    """Run one load over HTTP/3."""
+    of_http3 = ["--http", "3", "--insecure", "--warmup", "0s", "--json"]
+    command = [str(LOADCURVE), "load", url, *of_http3, *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@contextmanager
+def linked(server: str, link: Link | None) -> Iterator[str]:
+    """Yield where the server is reached: at its own address, or over a link."""
+    if link is None:
+        yield server
+        return
+    with relayed(server, link) as (address, _):
+        yield address
 
 
 def main() -> None:

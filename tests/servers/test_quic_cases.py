@@ -19,7 +19,9 @@ def files(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["hello retry", "retry", "transferloss", "few streams"])
+@pytest.mark.parametrize(
+    "name", ["hello retry", "retry", "transferloss", "few streams", "keyupdate", "longrtt", "blackhole"]
+)
 def test_every_request_is_answered_and_the_record_shows_what_the_server_did(name, files):
     words, is_right = tried(CASES[name], files)
     assert is_right, words

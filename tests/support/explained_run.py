@@ -241,6 +241,7 @@ def http3_result() -> Data:
             "sent": 10_000,
             "lost": 0,
             "spurious": None,
+            "key_updates": 0,
             "datagrams_sent": 10_000,
             "datagrams_received": 10_000,
             "bytes_sent": 600_000,

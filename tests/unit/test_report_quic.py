@@ -24,7 +24,10 @@ EARLY = {"early_accepted": distribution_of([0.25] * 30)}
 def run() -> Run:
     return planted_run(
         lambda record, *_: speak_http3(
-            record, handshakes_ms=EARLY, packets={"lost": 5}, dropped={"by_server": 3, "by_client": None}
+            record,
+            handshakes_ms=EARLY,
+            packets={"lost": 5, "key_updates": 2},
+            dropped={"by_server": 3, "by_client": None},
         )
     )
 
@@ -47,6 +50,7 @@ def test_counts_add_up_over_all_loads_and_what_nobody_knows_is_no_zero(analysis:
     [found] = analysis.quic
     assert (found.packets_lost, found.packets_sent) == (5 * LOADS, 10_000 * LOADS)
     assert (found.dropped_by_server, found.dropped_by_client) == (3 * LOADS, None)
+    assert found.key_updates == 2 * LOADS
     assert (found.mtu_bytes, found.table_used_bytes) == (Range(1452, 1452), Range(0, 120))
 
 
@@ -56,6 +60,7 @@ def test_the_page_the_terminal_and_markdown_have_a_section_of_it(run: Run, analy
     [row] = grid.rows
     cells = dict(zip(grid.titles, row, strict=True))
     assert f"{30 * LOADS:,} 0-RTT accepted, median 0.250 ms" in cells["handshakes"]
+    assert f"keys changed {2 * LOADS} times" in cells["packets"]
     assert "client —, server 75" in cells["dropped"]
     assert "GSO off, GRO on" in cells["datagrams"]
     page = render_page(Report(run, analysis))

@@ -172,6 +172,18 @@ def test_a_server_that_speaks_quic_alone_is_found_where_that_is_asked_for():
             reached(found, Way(), 5)
 
 
+def test_an_answer_on_a_long_way_counts_although_it_was_asked_again_meanwhile():
+    asked = []
+
+    def late(question):
+        asked.append(question)
+        return version_negotiation(asked[0]) if len(asked) == 2 else None
+
+    with udp_alone(late) as port:
+        found = read_url(f"https://127.0.0.1:{port}/")
+        assert reached(found, Way(is_over_quic=True), 5).address == f"127.0.0.1:{port}"
+
+
 @pytest.mark.parametrize("answer", [lambda _: None, lambda _: b"hello", lambda first: first])
 def test_a_udp_port_that_does_not_speak_quic_is_named_where_nothing_answers(answer):
     with udp_alone(answer) as port, pytest.raises(NothingMeasured) as refusal:

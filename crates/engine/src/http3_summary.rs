@@ -57,6 +57,8 @@ pub struct Packets {
     pub sent: u64,
     pub lost: u64,
     pub spurious: Option<u64>,
+    /// How often the keys of a connection's packets were changed, by either side.
+    pub key_updates: u64,
     /// Datagrams, each of which holds one packet but at the beginning of a connection.
     pub datagrams_sent: u64,
     pub datagrams_received: u64,
@@ -305,6 +307,7 @@ impl Packets {
             sent: quic.packets_sent,
             lost: quic.packets_lost,
             spurious: None,
+            key_updates: quic.key_updates,
             datagrams_sent: quic.datagrams_sent,
             datagrams_received: quic.datagrams_received,
             bytes_sent: quic.bytes_sent,

@@ -556,6 +556,7 @@ impl Connection {
             peer_blocked: blocked(&stats.frame_rx),
             blocked: blocked(&stats.frame_tx),
             path_challenges: stats.frame_rx.path_challenge,
+            key_updates: self.seen().map_or(0, |seen| seen.key_updates),
             rtt: stats.path.rtt,
             rtt_min: stats.path.min_rtt,
             mtu_bytes: stats.path.current_mtu,

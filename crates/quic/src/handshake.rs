@@ -52,6 +52,7 @@ impl crypto::ClientConfig for Handshake {
             handshake,
             initial: initial_suite(),
             next: None,
+            taken: 0,
             is_shown: false,
             was_retried: AtomicBool::new(false),
         }))
@@ -63,6 +64,8 @@ struct Session {
     handshake: QuicHandshake,
     initial: Suite,
     next: Option<Secrets>,
+    /// How often keys were taken from there: once for those that follow the first ones, and at each change for the next ones.
+    taken: u64,
     /// Whether the library knows that the handshake is over.
     is_shown: bool,
     /// Whether a Retry packet was found to be the server's.
@@ -75,6 +78,8 @@ pub(crate) struct Seen {
     /// None before it has come.
     pub(crate) announced: Option<Announced>,
     pub(crate) was_retried: bool,
+    /// How often the keys of packets were changed, by either side (RFC 9001 §6).
+    pub(crate) key_updates: u64,
 }
 
 fn pair(keys: rustls::quic::Keys) -> Keys {
@@ -96,6 +101,7 @@ impl LibrarySession for Session {
             outcome: self.handshake.outcome(),
             announced: parameters.and_then(parameters::announced),
             was_retried: self.was_retried.load(Ordering::Relaxed),
+            key_updates: self.taken.saturating_sub(1),
         }))
     }
 
@@ -143,6 +149,7 @@ impl LibrarySession for Session {
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
         let keys = self.next.as_mut()?.next_packet_keys();
+        self.taken += 1;
         Some(KeyPair { local: Box::new(keys.local), remote: Box::new(keys.remote) })
     }
 

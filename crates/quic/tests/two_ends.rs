@@ -346,6 +346,24 @@ fn a_request_is_answered_after_a_handshake_of_one_round_trip() {
 }
 
 #[test]
+fn keys_are_changed_on_a_long_connection_and_the_change_is_counted() {
+    // The library changes them behind a random number of packets below 1,000; then after 2^23 ones alone.
+    let mut ends = Ends::new(1, WINDOWS, "h3", 1.0);
+    ends.run(SECOND);
+    for requests in 1..=1_100 {
+        ends.ask(0, &request(0));
+        ends.run(4 * WAY);
+        assert_eq!((ends.statuses().len(), ends.failed), (requests, None));
+        if requests == 4 {
+            assert_eq!(ends.client.take_http3_counts().unwrap().quic.key_updates, 0);
+        }
+    }
+    let counts = ends.client.take_http3_counts().unwrap().quic;
+    assert!(counts.packets_sent > 1_000, "{counts:?}");
+    assert_eq!((counts.key_updates, counts.packets_lost), (1, 0));
+}
+
+#[test]
 fn whichever_datagram_is_lost_the_request_is_answered_once() {
     let mut undisturbed = Ends::new(1, WINDOWS, "h3", 1.0);
     undisturbed.run(SECOND);

@@ -141,6 +141,8 @@ pub struct Quic {
     /// How often a window of a server held the client up.
     pub blocked: u64,
     pub path_challenges: u64,
+    /// How often the keys of packets were changed, by either side.
+    pub key_updates: u64,
     /// The smoothed time of a round trip, of each connection at its end.
     pub rtt: TimeHistogram,
     /// The shortest one of each connection.
@@ -189,6 +191,7 @@ impl Quic {
         self.peer_blocked += other.peer_blocked;
         self.blocked += other.blocked;
         self.path_challenges += other.path_challenges;
+        self.key_updates += other.key_updates;
         self.rtt.merge(&other.rtt);
         self.rtt_min.merge(&other.rtt_min);
         self.mtu_bytes.merge(other.mtu_bytes);

@@ -92,6 +92,8 @@ pub struct QuicCounts {
     pub blocked: u64,
     /// How often the server asked whether the path still leads here, as it does after a change of address.
     pub path_challenges: u64,
+    /// How often the keys of packets were changed, by either side (RFC 9001 §6).
+    pub key_updates: u64,
     /// The smoothed time of a round trip, at the end.
     pub rtt: Duration,
     /// The shortest one.
@@ -118,6 +120,7 @@ impl QuicCounts {
             peer_blocked: self.peer_blocked - earlier.peer_blocked,
             blocked: self.blocked - earlier.blocked,
             path_challenges: self.path_challenges - earlier.path_challenges,
+            key_updates: self.key_updates - earlier.key_updates,
             ..self
         }
     }

@@ -32,6 +32,8 @@ class QuicOfServer:
     certificate_bytes: Range | None
     packets_sent: int
     packets_lost: int
+    key_updates: int
+    """How often the keys of a connection's packets were changed."""
     sent_per_answer: Range | None
     """Datagrams."""
     received_per_answer: Range | None
@@ -86,6 +88,7 @@ def _of_server(server: str, seen: Sequence[Http3Result]) -> QuicOfServer:
         certificate_bytes=_reach(one.certificate_bytes for one in seen),
         packets_sent=sum(one.packets.sent for one in seen),
         packets_lost=sum(one.packets.lost for one in seen),
+        key_updates=sum(one.packets.key_updates for one in seen),
         sent_per_answer=_range(one.packets.sent_per_answer for one in seen),
         received_per_answer=_range(one.packets.received_per_answer for one in seen),
         per_send=_range(one.datagrams.per_send for one in seen),

@@ -67,6 +67,8 @@ def _packets(one: QuicOfServer) -> Iterator[str]:
         yield f"{sent} out and {received} in per answer"
     if one.congestion_events:
         yield f"{one.congestion_events:,} times taken for congestion"
+    if one.key_updates:
+        yield f"keys changed {units.plural(one.key_updates, 'time')}"
     control = units.listing(one.control)
     yield f"{control} at first {_count(one.initial_window_bytes)} bytes (the server's: not announced)"
 

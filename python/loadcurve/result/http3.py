@@ -43,6 +43,8 @@ class QuicPackets(Record):
     """Of those sent: found lost by their acknowledgements."""
     spurious: Count | None
     """Of those lost: had arrived, late."""
+    key_updates: Count
+    """How often the keys of a connection's packets were changed, by either side (RFC 9001, section 6)."""
     datagrams_sent: Count
     datagrams_received: Count
     bytes_sent: Count

@@ -75,6 +75,7 @@ pub(super) fn add(all: &mut Quic, connection: &Http3Counts, is_established: bool
     all.peer_blocked += quic.peer_blocked;
     all.blocked += quic.blocked;
     all.path_challenges += quic.path_challenges;
+    all.key_updates += quic.key_updates;
     // Before the end of its handshake a connection has guessed them.
     if is_established && quic.datagrams_received > 0 {
         all.rtt.record(quic.rtt.into());

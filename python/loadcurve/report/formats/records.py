@@ -187,6 +187,7 @@ _STREAMS = [
 _QUIC = [
     *columns(
         "packets_sent:int=packets.sent packets_lost:int=packets.lost packets_spurious:int=packets.spurious "
+        "key_updates:int=packets.key_updates "
         "datagrams_sent_per_answer:float=packets.sent_per_answer "
         "datagrams_received_per_answer:float=packets.received_per_answer "
         "datagrams_per_send:float=datagrams.per_send datagrams_per_receive:float=datagrams.per_receive "
