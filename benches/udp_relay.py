@@ -14,7 +14,7 @@ LARGEST_BYTES = 65_535
 HOST = "127.0.0.1"
 BUFFER_BYTES = 4 << 20
 LONGEST_WAIT_S = 0.05
-"""So that the relay ends soon after it is told to."""
+"""So that the relay ends soon after its block."""
 
 
 @dataclass(frozen=True)
