@@ -103,6 +103,73 @@ def test_a_base_that_does_not_work_is_never_a_pass(scripted: ScriptedRun, capsys
     assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
 
 
+REQUIRES = (
+    BOTH
+    + """
+[[require]]
+measure = "throughput"
+above = "950/s"
+
+[[require]]
+measure = "p50"
+server = "limit"
+below = "1ns"
+"""
+)
+"""Of the head its throughput; what is required of the base is not the gate's to judge."""
+
+
+@pytest.mark.parametrize(
+    ("rates_rps", "code", "expected"),
+    [
+        # Their mean is 1,000, 900 or 950, and their interval lies above 950, below it, or on both sides.
+        ([1000, 1001, 999], 0, ("No regression of 3 % or more, after 4 blocks.", "1 held")),
+        ([900, 901, 899], 3, ("Failed: persistent does not keep 1 requirement", "1 failed")),
+        ([940, 960, 950], 5, ("Not decided: whether persistent keeps 1", "1 not decided")),
+    ],
+)
+def test_a_gate_judges_what_the_study_requires_of_the_head(
+    scripted: ScriptedRun, capsys, rates_rps, code, expected
+):
+    answer, kept = expected
+    # Equal servers: the base follows the same rates, so that no block shows a regression.
+    both = rates_rps * 10
+    scripted.script.loads = {"limit": at_rates(*both), "persistent": at_rates(*both)}
+    assert scripted.gate_command(REQUIRES, *SIDES, budget="1m", is_strict=True) == code
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith(answer)
+    assert "no regression of 3 % or more, after 4 blocks" in said.lower()
+    assert f"What the study requires of persistent: {kept}." in said
+    assert "at most 0.25 % fail by a regression" in said
+
+
+def test_requirements_of_a_head_are_tests_and_data_of_the_answer(scripted: ScriptedRun):
+    scripted.script.loads = {"limit": at_rates(900), "persistent": at_rates(900)}
+    assert scripted.gate_command(REQUIRES, *SIDES, budget="1m") == 3
+    analysis = analyse(scripted.run)
+    answer = GateAnswer.of(analysis)
+    assert answer is not None
+    (required,) = gate_json(analysis, answer, compared(analysis, answer))["requirements"]
+    assert (required["measure"], required["above"], required["outcome"]) == ("throughput", "950/s", "failed")
+    failed = [
+        case.get("name")
+        for case in ET.fromstring(gate_junit(analysis, answer))[0]
+        if case.find("failure") is not None
+    ]
+    assert failed == ["throughput above 950/s at connections = 1"]
+
+
+def test_what_is_required_of_the_server_that_both_are_made_of_is_required_of_the_head(tmp_path: Path):
+    file = tmp_path / "study.toml"
+    bounds = '[[require]]\nmeasure = "p50"\nbelow = "1ms"\n' * 2 + 'server = "mine"\n'
+    file.write_text(f"{study_text(OWN)}\n{bounds}")
+    found = sides_of(TomlDocument.read(file), GateOptions("old {port}", "new {port}"), load_catalog())
+    assert [one["server"] for one in found.document.data["require"]] == ["head", "head"]
+    file.write_text(file.read_text().replace('server = "mine"', 'server = "mien"'))
+    with pytest.raises(BadInput, match=r'require\.server: found "mien"; expected one of mine'):
+        sides_of(TomlDocument.read(file), GateOptions("old {port}", "new {port}"), load_catalog())
+
+
 TAKEN = {
     "verdict": {
         "status": "invalid",

@@ -7,6 +7,7 @@ from loadcurve.analysis.change import Change, Outcome
 from loadcurve.analysis.comparison import RunComparison
 from loadcurve.analysis.gated import GatedRun
 from loadcurve.analysis.missing import MissingFigure
+from loadcurve.analysis.requirements import JudgedRequirement
 from loadcurve.analysis.unusable import Unusable, lost_in_head
 
 
@@ -53,6 +54,8 @@ class GateAnswer:
     """What has usable figures in the base alone, because of the head."""
     disturbed: tuple[Unusable, ...]
     """The same, because of the generator or the machine, which nobody can blame the head for."""
+    required: tuple[JudgedRequirement, ...]
+    """What the study requires of the head, judged as a run does."""
 
     @classmethod
     def of(cls, analysis: Analysis) -> "GateAnswer | None":
@@ -64,7 +67,18 @@ class GateAnswer:
         of_head, of_machine = (
             tuple(one for one in lost if one.is_of_machine is wanted) for wanted in (False, True)
         )
-        return cls(gate, of_head, of_machine)
+        required = tuple(one for one in analysis.requirements if one.server == gate.head)
+        return cls(gate, of_head, of_machine, required)
+
+    @property
+    def failed_requirements(self) -> tuple[JudgedRequirement, ...]:
+        """What the study requires and the head does not keep."""
+        return tuple(one for one in self.required if one.outcome == "failed")
+
+    @property
+    def open_requirements(self) -> tuple[JudgedRequirement, ...]:
+        """What the study requires of the head, and no interval decides."""
+        return tuple(one for one in self.required if one.outcome == "cannot_tell")
 
     @property
     def outcome(self) -> Outcome | None:
@@ -74,4 +88,7 @@ class GateAnswer:
             return Outcome.FAILED
         if not answers:
             return None
-        return Outcome.UNDECIDED if self.disturbed or "open" in answers else Outcome.PASSED
+        if self.failed_requirements:
+            return Outcome.FAILED
+        is_open = self.disturbed or "open" in answers or self.open_requirements
+        return Outcome.UNDECIDED if is_open else Outcome.PASSED

@@ -21,6 +21,13 @@ from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.ratios import Side, WorseBy, worse_figure
 from loadcurve.report.comparison import comparison_json, resources_in_words, unusable_in_words
 from loadcurve.report.markdown import escaped, listed, table_lines
+from loadcurve.report.requirements import (
+    RequirementRow,
+    add_requirements,
+    requirement_in_words,
+    requirement_rows,
+    requirements_in_words,
+)
 from loadcurve.report.section import Grid, Report, Section, grid_in_markdown
 from loadcurve.report.suite import as_junit
 from loadcurve.report.terminal_tables import FIGURES, NAMES, WRAPPED, Column, column_table
@@ -35,6 +42,7 @@ def gate_sentences(analysis: Analysis, gate: GateAnswer) -> list[str]:
     """Return the answer, what it rests on, its error rate and what it could have seen, a sentence each."""
     return [
         gate_in_words(analysis.load_kind, gate),
+        *_required(analysis, gate),
         *(sentence(f"Without a usable figure: {one}") for one in unusable_in_words(gate.lost)),
         *(
             sentence(f"Not measured, because of the machine: {one}")
@@ -58,21 +66,52 @@ def gate_in_words(kind: LoadKind, gate: GateAnswer) -> str:
                 for one in found.regressions
             ]
             return f"Regression of {share} or more, in two draws: of {found.head}, {units.listing(named)}."
-        case Outcome.FAILED:
+        case Outcome.FAILED if gate.lost:
             return "Failed: what had usable figures has none now."
-        case Outcome.UNDECIDED if not found.undecided:
-            return (
-                f"Not decided: there are points at which the machine kept {found.head} from being measured."
-            )
-        case Outcome.UNDECIDED:
-            return (
-                f"Not decided: {units.plural(found.blocks, 'block')} neither show nor rule out a regression "
-                f"of {share} in {units.listing(_title(kind, one) for one in found.undecided)}; {_more(gate)}."
-            )
-        case Outcome.PASSED:
-            return f"No regression of {share} or more, after {units.plural(found.blocks, 'block')}."
+        case Outcome.FAILED:
+            count = units.plural(len(gate.failed_requirements), "requirement")
+            return f"Failed: {found.head} does not keep {count} of the study."
+        case Outcome.UNDECIDED if not (found.undecided or gate.disturbed):
+            count = units.plural(len(gate.open_requirements), "requirement")
+            kept = f"whether {found.head} keeps {count} of the study"
+            return f"Not decided: {kept}; no {_regression_ruled_out(gate)}."
+        case Outcome.UNDECIDED | Outcome.PASSED:
+            return _by_blocks(kind, gate)
         case _ as never:
             assert_never(never)
+
+
+def _by_blocks(kind: LoadKind, gate: GateAnswer) -> str:
+    """Return what the blocks say of a regression where they show none."""
+    found, share = gate.gated, f"{100 * gate.gated.least:g} %"
+    if found.undecided:
+        return (
+            f"Not decided: {units.plural(found.blocks, 'block')} neither show nor rule out a regression "
+            f"of {share} in {units.listing(_title(kind, one) for one in found.undecided)}; {_more(gate)}."
+        )
+    if gate.disturbed:
+        return f"Not decided: there are points at which the machine kept {found.head} from being measured."
+    return f"No {_regression_ruled_out(gate)}."
+
+
+def _regression_ruled_out(gate: GateAnswer) -> str:
+    blocks = units.plural(gate.gated.blocks, "block")
+    return f"regression of {100 * gate.gated.least:g} % or more, after {blocks}"
+
+
+def _required(analysis: Analysis, gate: GateAnswer) -> Iterator[str]:
+    """Yield which requirements of the study the head keeps, and those that it does not or may not keep."""
+    rows = _requirements(analysis, gate)
+    if not rows:
+        return
+    if gate.outcome is Outcome.FAILED and not (gate.lost or gate.gated.regressions):
+        yield _by_blocks(analysis.load_kind, gate)
+    yield f"What the study requires of {gate.gated.head}: {requirements_in_words(rows)}."
+    yield from (requirement_in_words(row) for row in rows if row.judged.outcome != "held")
+
+
+def _requirements(analysis: Analysis, gate: GateAnswer) -> list[RequirementRow]:
+    return [row for row in requirement_rows(analysis) if row.judged.server == gate.gated.head]
 
 
 def _more(gate: GateAnswer) -> str:
@@ -109,7 +148,8 @@ def _rates(gate: GateAnswer) -> Iterator[str]:
             f"{_share(found.smallest_seen)} or more."
         )
     )
-    yield f"Of gates of equal builds at most {100 * found.false_alarms:g} % fail.{seen}"
+    by = " by a regression" if gate.required else ""
+    yield f"Of gates of equal builds at most {100 * found.false_alarms:g} % fail{by}.{seen}"
 
 
 def gate_lines(analysis: Analysis, gate: GateAnswer, compared: RunComparison) -> RenderableType:
@@ -223,6 +263,7 @@ def gate_json(analysis: Analysis, gate: GateAnswer, compared: RunComparison) -> 
         "more_blocks": found.more_blocks,
         "measures": [_measure_json(kind, one) for one in found.measures],
         "not_measured": found.not_measured,
+        "requirements": [_requirement_json(row) for row in _requirements(analysis, gate)],
         "comparison": comparison_json(compared, None),
     }
 
@@ -235,6 +276,17 @@ def _measure_json(kind: LoadKind, one: GatedMeasure) -> Mapping[str, Any]:
         "confirmation": one.confirmation and _draw_json(kind, one, one.confirmation),
         "more_blocks": one.more_blocks,
         "smallest_seen": one.smallest_seen,
+    }
+
+
+def _requirement_json(row: RequirementRow) -> Mapping[str, Any]:
+    one = row.judged
+    return {
+        "measure": one.measure,
+        "point": one.point,
+        one.direction: one.bound_text,
+        "outcome": one.outcome,
+        "said": requirement_in_words(row),
     }
 
 
@@ -260,8 +312,9 @@ def gate_markdown(analysis: Analysis, gate: GateAnswer, compared: RunComparison)
 
 
 def gate_junit(analysis: Analysis, gate: GateAnswer) -> str:
-    """Return JUnit's XML: a test for each gated measure, skipped where it is not decided."""
+    """Return JUnit's XML: a test for each gated measure and requirement, skipped where it is not decided."""
     suite = Element("testsuite", name="loadcurve gate")
+    add_requirements(suite, analysis)
     add_gate(suite, analysis, gate)
     return as_junit(suite)
 

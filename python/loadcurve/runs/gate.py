@@ -19,7 +19,7 @@ from loadcurve.stats.sequential import LEAST_PLANNED
 from loadcurve.study.estimate import estimated_total_s
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
-from loadcurve.toml.expected import nearest
+from loadcurve.toml.expected import nearest, show
 from loadcurve.toml.problems import Problem
 from loadcurve.units import clock
 
@@ -81,7 +81,8 @@ def sides_of(document: TomlDocument, options: GateOptions, catalog: Catalog) -> 
     named = {options.base, options.head} & servers.keys()
     if len(named) == 2:  # noqa: PLR2004 - both
         both = {name: servers[name] for name in (options.base, options.head)}
-        return Sides(_with_servers(document, both, {}), options.base, options.head, None)
+        required = _requiring(document, options.head, options.head)
+        return Sides(_with_servers(required, both, {}), options.base, options.head, None)
     origin = next(iter(named or servers), "")
     if len(servers) > 1 and not (named and options.base == options.head):
         raise BadInput(_not_one(document, options, servers))
@@ -93,7 +94,8 @@ def sides_of(document: TomlDocument, options: GateOptions, catalog: Catalog) -> 
         name: {"use": use, **_side(option, text, origin, table)}
         for name, option, text in ((BASE, "--base", options.base), (HEAD, "--head", options.head))
     }
-    return Sides(_with_servers(document, made, dict.fromkeys(made, origin)), BASE, HEAD, origin)
+    required = _requiring(document, origin, HEAD)
+    return Sides(_with_servers(required, made, dict.fromkeys(made, origin)), BASE, HEAD, origin)
 
 
 def gate_record(study: Study, options: GateOptions, sides: Sides) -> GateRecord:
@@ -141,9 +143,7 @@ def _with_servers(
     """Return the study with these servers, whose tables lie where those of their origins do."""
     # What speaks of the study's own servers has no place here.
     kept = {
-        name: table
-        for name, table in document.data.items()
-        if name not in {"claims", "published", "quick", "require"}
+        name: table for name, table in document.data.items() if name not in {"claims", "published", "quick"}
     }
     places = dict(document.places)
     for name, origin in origins.items():
@@ -151,6 +151,33 @@ def _with_servers(
             if key[:2] == ("servers", origin):
                 places["servers", name, *key[2:]] = place
     return dataclasses.replace(document, data={**kept, "servers": dict(servers)}, places=places)
+
+
+def _requiring(document: TomlDocument, server: str, head: str) -> TomlDocument:
+    """Return the study with what it requires of a server, or of each, as required of the head.
+
+    Nothing is required of the base, which the head is to replace. Raises ``BadInput``: a requirement names a
+    server that the study does not have.
+    """
+    required = document.data.get("require")
+    servers = document.data.get("servers")
+    if not isinstance(required, list) or not isinstance(servers, dict):
+        return document
+    kept: list[Any] = []
+    places = {key: place for key, place in document.places.items() if key[:1] != ("require",)}
+    for place, table in enumerate(required):
+        named = table.get("server", server) if isinstance(table, dict) else server
+        if named not in servers:
+            known = list(servers)
+            text = f"found {show(named)}; expected one of {', '.join(known)}{nearest(str(named), known)}"
+            raise BadInput(document.report(Problem(("require", str(place), "server"), text)))
+        if named != server:
+            continue
+        for key, at in document.places.items():
+            if key[:2] == ("require", str(place)):
+                places["require", str(len(kept)), *key[2:]] = at
+        kept.append({**table, "server": head} if isinstance(table, dict) else table)
+    return dataclasses.replace(document, data={**document.data, "require": kept}, places=places)
 
 
 def _not_one(document: TomlDocument, options: GateOptions, servers: Mapping[str, Any]) -> str:

@@ -62,7 +62,7 @@ def gate(
     """Decide whether a build is slower than another one.
 
     Both run in turn until a regression is shown and confirmed, or ruled out, or the time is used up. Of gates
-    of equal builds at most 0.25 % fail.
+    of equal builds at most 0.25 % fail. A head that does not keep what the study requires fails, too.
     """
     if (base is None) == (base_rev is None) or (head is None) == (head_rev is None):
         raise typer.BadParameter("name each side once: --base or --base-rev, and --head or --head-rev")
