@@ -25,7 +25,7 @@ MISTAKES = {
     "another port": (
         f"sh -c 'exec {PROGRAM} limit --listen 127.0.0.1:0 --root .' {{port}}",
         "hello.txt",
-        ", which is the {port} of its command: give it that as the port to listen on.",
+        ", which is the {port} of its command: give it that as the port to listen on, in start or,",
     ),
     "a path that it does not have": (
         SERVES_ITS_FOLDER,

@@ -149,7 +149,7 @@ def test_what_is_verified_is_the_request_of_the_load_with_its_method_headers_and
 def test_an_error_is_refused_whatever_the_method():
     with talking(lambda _: (405, b"")) as (port, _), pytest.raises(ServerFailure) as failure:
         verify_answers(site_at(port), ["/page"], PAGE, load(method="POST", verify="status"))
-    assert failure.value.text == "POST /page was answered with status 405, an error."
+    assert failure.value.text.startswith("POST /page was answered with status 405, an error.")
 
 
 @pytest.mark.parametrize("keys", [{"method": "HEAD"}, {"headers": {"Accept-Encoding": "gzip"}}])
@@ -319,6 +319,28 @@ def test_an_error_is_reported_with_the_start_of_its_body_on_one_line(body, said,
     with pytest.raises(ServerFailure) as failure:
         verify_answers(site_at(9), ["/page"], CONTENT, load())
     assert failure.value.text == f"GET /page was answered with status 415, not 200. It says: {said}"
+
+
+@pytest.mark.parametrize(
+    ("status", "helps"),
+    [
+        (308, "name the path that it leads to"),
+        (401, 'Authorization = { env = "TOKEN" }'),
+        (404, "Name paths that it has in `requests` of [load]."),
+        (405, 'method = "POST"'),
+        (415, 'headers = { Content-Type = "application/json" }'),
+    ],
+)
+def test_what_helps_is_said_of_an_application_whose_paths_nobody_else_knows(status, helps, monkeypatch):
+    answers = [Answer(status, CONTENT["page"], "so it is")]
+    monkeypatch.setattr("loadcurve.server.answers.answers_to", lambda *_: answers)
+    said = {}
+    for content in (None, CONTENT):
+        with pytest.raises(ServerFailure) as failure:
+            verify_answers(site_at(9), ["/page"], content, load())
+        said[content is None] = failure.value.text
+    assert helps in said[True]
+    assert helps not in said[False]
 
 
 def test_a_server_that_hangs_up_on_a_proxy_header_is_told_of_it():

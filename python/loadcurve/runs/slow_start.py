@@ -30,7 +30,9 @@ def slow_start_said(
         said = server.log_tail(LINES_MAX)
         output = textwrap.indent(said, "    ")
         printed = f"Its output so far:\n{output}" if said else "It has printed nothing."
-        say(f"{name} is not ready after {patience_s:g} s, and has up to {timeout_s:g} s. {printed}")
+        refusal = server.why_not_ready()
+        why = "" if refusal is None else f": {refusal}"
+        say(f"{name} is not ready after {patience_s:g} s, and has up to {timeout_s:g} s{why}. {printed}")
 
     timer = threading.Timer(patience_s, speak)
     timer.daemon = True

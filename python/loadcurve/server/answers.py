@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Final
 from urllib.parse import unquote
 
 from loadcurve.errors import BadInput
@@ -26,6 +27,18 @@ from loadcurve.server.found import ReadyQuestion
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 from loadcurve.toml.expected import show
 
+_LEADS_ELSEWHERE = (
+    " It leads elsewhere: name the path that it leads to in `requests` of [load], often the same with a / at "
+    "its end."
+)
+WHAT_HELPS: Final[Mapping[int, str]] = {
+    **dict.fromkeys((301, 302, 303, 307, 308), _LEADS_ELSEWHERE),
+    401: ' To log in, set headers = { Authorization = { env = "TOKEN" } } in [load].',
+    404: " Name paths that it has in `requests` of [load].",
+    405: ' A request of another method is a table in `requests` of [load]: { path = "…", method = "POST" }.',
+    415: ' What a body is, a header says: headers = { Content-Type = "application/json" }.',
+}
+"""What a person can do about the status of an own application, whose paths nobody else knows."""
 ANSWER_TIMEOUT_S = 10.0
 ONLY_OK = http.HTTPStatus.OK + 1
 """Statuses below it, from 200 on, are 200."""
@@ -177,12 +190,16 @@ class _Asking:
             require_call(request.label, answer, self.load.grpc.right, is_stream=is_stream)
             return
         is_own_rule = request.rule != self.load.verify
+        helps = "" if file is not None else WHAT_HELPS.get(answer.status, "")
+        if request.expected is not None and answer.status != http.HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
+            helps = ""
+        advice = f"{helps}{self._advice(answer)}"
         if request.expected is not None:
-            _require_expected(request.line, answer.status, request.expected, self._advice(answer))
+            _require_expected(request.line, answer.status, request.expected, advice)
             if answer.status != http.HTTPStatus.OK and not is_own_rule:
                 return
         else:
-            _require_status(request.line, answer.status, self._advice(answer), plain=request.is_plain)
+            _require_status(request.line, answer.status, advice, plain=request.is_plain)
         wrong = partial(_difference, expected=file, rule=request.rule)
         if (difference := wrong(answer)) is None:
             return

@@ -37,8 +37,11 @@ FIRST_WAIT_S = 0.005
 LONGEST_WAIT_S = 0.1
 LEAST_ATTEMPT_S = 1.0
 """The last question before the timeout may wait so long: cut short, it would hide what the server answers."""
-OTHER_PORT_S = 4.0
-"""A study's own program that then listens elsewhere, and not where it should, has not understood its port."""
+OTHER_PORT_S = 3.0
+"""A study's own program that then listens elsewhere, and not where it should, has not understood its port.
+
+It is said instead of that the program takes long to be ready, not after it.
+"""
 FAILURE_LOG_LINES = 20
 PORT_TAKEN_WORDS = (os.strerror(errno.EADDRINUSE).lower(), "connection in use")
 """By which a server says that another program has its port: the system's words, and Gunicorn's."""
@@ -95,6 +98,7 @@ class Server(LiveServer):
         self._content = content
         self._among = among
         self._life = Life()
+        self._refusal: str | None = None
         has_any = content_folder is not None and (description.ready.path or content)
         is_asked = among is None or among.sign == "answer"
         if is_asked and description.kind.serves_content and not has_any and found.ready is None:
@@ -203,6 +207,10 @@ class Server(LiveServer):
         """Return the last lines of what the server printed and of each of its logs; empty after the stop."""
         return "" if self._launch is None else self._launch.log_tail(line_count)
 
+    def why_not_ready(self) -> str | None:
+        """Return what was last answered while the server was waited for, in words."""
+        return self._refusal
+
     def stop(self) -> None:
         """Stop the server and leave nothing of it behind; again does nothing.
 
@@ -302,7 +310,7 @@ class Server(LiveServer):
         while (remaining_s := deadline - time.monotonic()) > 0:
             # Another program on the port may let the question wait for as long as there is time.
             self._require_own_port(launch)
-            refusal = self._service.refusal(max(remaining_s, LEAST_ATTEMPT_S))
+            self._refusal = refusal = self._service.refusal(max(remaining_s, LEAST_ATTEMPT_S))
             launch.look_after_orphans()
             if ended := launch.exit_in_words():
                 self._fail_because_it_ended(launch, ended)
@@ -326,7 +334,8 @@ class Server(LiveServer):
             self._fail(
                 "not_ready",
                 f"{self._title} listens on {named}, and not on {launch.port}, which is the {{port}} of its "
-                "command: give it that as the port to listen on.",
+                "command: give it that as the port to listen on, in start or, where it reads it there, by "
+                'environment = { PORT = "{port}" }.',
             )
 
     def _require_own_port(self, launch: Launch) -> None:

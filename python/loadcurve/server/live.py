@@ -82,6 +82,10 @@ class LiveServer(Protocol):
     def log_tail(self, line_count: int = ..., /) -> str:
         """Return the last lines of what the server wrote; empty where not known, and after the stop."""
 
+    def why_not_ready(self) -> str | None:
+        """Return what was last answered instead of what a ready server answers; ``None`` where not known."""
+        return None
+
     def stop(self) -> None:
         """Stop the server, or leave it as it is where it was not started for the run; again does nothing."""
 
