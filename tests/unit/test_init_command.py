@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from loadcurve.cli.init import study_text
+from loadcurve.cli.init import chosen_text, study_text
+from loadcurve.errors import BadInput
 from loadcurve.loads.kinds import kind_of_protocol
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import CatalogRow, catalog_rows
@@ -36,7 +37,8 @@ def test_each_program_that_is_installed_is_measured_once_beside_limit(rows, tmp_
 
 def found(name, protocol, binary, version):
     """A server of the catalogue that is installed."""
-    description = SimpleNamespace(kind=kind_of_protocol(protocol), title=name)
+    ready = SimpleNamespace(path=None)
+    description = SimpleNamespace(kind=kind_of_protocol(protocol), title=name, ready=ready)
     program = SimpleNamespace(binary=Path("/usr/sbin") / binary, version=version)
     return CatalogRow(SimpleNamespace(name=name, description=description), "found", program, None, None)
 
@@ -59,6 +61,34 @@ def test_databases_that_are_installed_are_named_as_what_takes_another_study(tmp_
     file = tmp_path / "study.toml"
     file.write_text(text)
     assert list(read_study(file).servers) == ["limit"]
+
+
+def test_a_server_of_calls_is_named_as_what_takes_another_study(tmp_path):
+    calls = found("grpc-go", "http", "loadcurve-grpc-go", "1.85.0")
+    calls.entry.description.ready.path = "/"
+    text = study_text("study.toml", [calls, found("nginx", "http", "nginx", "1.22.1")])
+    assert re.search(r"^# Servers of calls .*\n# Found here:\n# \[servers\.grpc-go\]", text, re.MULTILINE)
+    file = tmp_path / "study.toml"
+    file.write_text(text)
+    assert list(read_study(file).servers) == ["limit", "nginx"]
+
+
+def test_the_servers_that_are_asked_for_are_those_of_the_study(rows, tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text(chosen_text("study.toml", rows, ["env", "cat-b", "env"]))
+    assert list(read_study(file).servers) == ["env", "cat-b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("cat-c", r"no such server .* did you mean \"cat-[ab]\""),
+        ("gone", "it cannot be measured here: .*get it"),
+    ],
+)
+def test_a_server_that_is_asked_for_and_is_not_here_is_refused(rows, name, said):
+    with pytest.raises(BadInput, match=said):
+        chosen_text("study.toml", rows, [name])
 
 
 def test_the_other_servers_are_comments_and_those_to_install_say_how(rows):

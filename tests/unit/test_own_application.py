@@ -8,12 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from loadcurve.cli.init import own_study_text
+from loadcurve.cli import init
+from loadcurve.cli.init import OwnApplication, own_study_text
 from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import NO_LIMITS, Limits
 from loadcurve.runs.inputs import RunInputs
 from loadcurve.runs.prepare import checked_studies
 from loadcurve.runs.study_servers import overrides_of, programs_of
+from loadcurve.server import reach
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.found import Overrides, ReadyQuestion, WorkingFolder, require_as_given
 from loadcurve.server.location import THIS_MACHINE
@@ -314,7 +316,7 @@ def test_the_folder_of_a_program_is_an_input_that_the_run_folder_does_not_hold(t
 def test_init_writes_a_study_of_a_command_that_a_run_would_accept(tmp_path, has_revision):
     file = tmp_path / "own.toml"
     command = "run \"two words\" 'x' {port}"
-    file.write_text(own_study_text("own.toml", command, has_revision=has_revision))
+    file.write_text(own_study_text("own.toml", OwnApplication(command, has_revision=has_revision)))
     [study] = checked_studies(file, load_catalog())
     assert study.servers["mine"].start == ["run", "two words", "x", "{port}"]
     assert study.servers["mine"].version == (None if has_revision else "1")
@@ -322,7 +324,7 @@ def test_init_writes_a_study_of_a_command_that_a_run_would_accept(tmp_path, has_
 
 def test_the_mix_that_init_writes_as_a_comment_can_be_used(tmp_path):
     file = tmp_path / "own.toml"
-    text = own_study_text("own.toml", "run --workers {workers} {port}", has_revision=False)
+    text = own_study_text("own.toml", OwnApplication("run --workers {workers} {port}"))
     before, mix, after = re.split(r"^(# requests = \[.*?^# \]\n)", text, flags=re.MULTILINE | re.DOTALL)
     used = before.replace('requests = ["/"]', "#") + re.sub(r"^# ", "", mix, flags=re.MULTILINE) + after
     file.write_text(used.replace("connections = [1, 4, 16, 64]", "connections = [1, 4]\nworkers = [1, 2]", 1))
@@ -334,6 +336,41 @@ def test_the_mix_that_init_writes_as_a_comment_can_be_used(tmp_path):
     assert len(study.servers) == 2
 
 
+def test_init_takes_variables_in_front_of_the_program_as_its_environment(tmp_path):
+    file = tmp_path / "own.toml"
+    command = """PORT={port} GREETING='two words' EMPTY= node "my server.js" --x=1"""
+    file.write_text(own_study_text("own.toml", OwnApplication(command)))
+    [study] = checked_studies(file, load_catalog())
+    assert study.servers["mine"].start == ["node", "my server.js", "--x=1"]
+    variables = {"PORT": "{port}", "GREETING": "two words", "EMPTY": ""}
+    environment = {name: SecretText(text) for name, text in variables.items()}
+    assert study.servers["mine"].environment == environment
+
+
+def test_init_asks_for_the_paths_that_it_is_given(tmp_path):
+    file = tmp_path / "own.toml"
+    paths = ("/items/7", "/search?q=a")
+    file.write_text(own_study_text("own.toml", OwnApplication("run {port}", paths)))
+    [study] = checked_studies(file, load_catalog())
+    assert list(study.load.requests) == ["/items/7", "/search?q=a"]
+
+
+def test_init_writes_that_what_root_alone_can_run_stays_roots(tmp_path, monkeypatch):
+    program = tmp_path / "run"
+    program.touch()
+    nobody = SimpleNamespace(name="nobody")
+    monkeypatch.setattr(init, "user_of_server", lambda _candidates, _asked: nobody)
+    monkeypatch.setattr(reach, "closed_folder", lambda _user, _path: None)
+    written = {}
+    for may_run in (True, False):
+        monkeypatch.setattr(reach, "may_run", lambda _user, _program, may_run=may_run: may_run)
+        file = tmp_path / f"{may_run}.toml"
+        init.init_command(file, (), init.InitGiven("./run {port}"))
+        [study] = checked_studies(file, load_catalog())
+        written[may_run] = study.servers["mine"].user
+    assert written == {True: None, False: "root"}
+
+
 def test_init_refuses_a_command_that_is_not_given_its_port():
     with pytest.raises(BadInput, match=r"contains no \{port\}: .* such as \"gunicorn app:app -b 127"):
-        own_study_text("own.toml", "gunicorn app:app", has_revision=True)
+        own_study_text("own.toml", OwnApplication("gunicorn app:app"))

@@ -1,8 +1,11 @@
 """``loadcurve init``: a commented study for the servers that are installed here."""
 
 import json
+import re
 import shlex
+import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from loadcurve.cli.console import new_console
@@ -11,8 +14,12 @@ from loadcurve.loads.kinds import DATABASE, WEB
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import CatalogRow, catalog_rows
 from loadcurve.server.description import SOCKET_PLACE
+from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import NATIVE_FOLDER
+from loadcurve.server.privileges import user_of_server
+from loadcurve.server.reach import reachable_program, require_reachable
 from loadcurve.server.revision import revision_of
+from loadcurve.server.settings import unknown_name
 from loadcurve.study.estimate import estimated_duration_s
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
@@ -59,11 +66,17 @@ count = 5
 # server_cpus = [0]
 # load_cpus = [1]
 
+"""
+
+FOUND_HERE = """\
 # The servers found on this machine. `loadcurve servers NAME` shows the settings of one.
 # `limit` does the least work a server can do: compare the others with it.
 [servers.limit]
 """
-
+CALLS = """
+# Servers of calls take another study, with messages = "grpc" under [load] (docs/guides/messages.md).
+# Found here:
+"""
 DATABASES = """
 # Databases take another study, with model = "ycsb" under [load], such as the bundled study `databases`.
 # Found here:
@@ -99,10 +112,10 @@ question = "How many requests/s does it answer, and what happens to its latency,
 # A closed loop: each connection sends its next request when the previous one is answered.
 [load]
 model = "closed"
-requests = ["/"]            # several are sent in turn; each must answer with status 200
+{requests}# several are sent in turn; each must answer with status 200
 # requests = [              # or a mix, with figures of each
 #     {{ path = "/", weight = 3 }},
-#     {{ path = "/orders", method = "POST", body = '{{"item": 17}}', expect = {{ status = 201 }} }},
+#     {post},
 # ]
 warmup = "0.5s"             # not measured
 duration = "2s"             # measured, at each point
@@ -120,6 +133,11 @@ count = 5
 # Started for each trial, in the folder of this file, with a free port. It must stay in the foreground.
 [servers.mine]
 """
+POST = (
+    """{ path = "/orders", method = "POST", body = '{"item": 17}', """
+    'headers = { Content-Type = "application/json" } }'
+)
+AS_ROOT = 'user = "root"'
 VERSION_INSTEAD = '# version = "1.2"           # in place of the revision of its Git repository\n'
 OWN_VERSION = 'version = "1"               # for the report; in a Git repository it is the revision\n'
 OWN_TAIL = """\
@@ -133,17 +151,50 @@ OWN_TAIL = """\
 """
 
 
-def init_command(file: Path, catalogs: Sequence[Path], command: str | None = None) -> None:
+_VARIABLES = re.compile(r"""\s*([A-Za-z_]\w*)=((?:'[^']*'|"[^"]*"|[^\s'"])*)\s+""")
+"""A variable in front of a program, as a shell sets it."""
+
+
+@dataclass(frozen=True)
+class OwnApplication:
+    """An application that a study is written for, and what is known of it here."""
+
+    command: str
+    paths: Sequence[str] = ("/",)
+    has_revision: bool = False
+    stays_root: str | None = None
+    """Why it can run here as root alone, who asks for the study."""
+
+
+@dataclass(frozen=True)
+class InitGiven:
+    """What a person asks of ``init``: servers of the catalogue, or an own command."""
+
+    command: str | None = None
+    paths: Sequence[str] = ()
+    only: Sequence[str] = ()
+
+
+def init_command(file: Path, catalogs: Sequence[Path], given: InitGiven | None = None) -> None:
     """Write a study, and print its path: for the servers that are installed here, or for one own command.
 
-    Raises ``BadInput``: the command has no ``{port}``, or the file is there already or cannot be written.
+    Raises ``BadInput``: the command has no ``{port}``, a server is not here, or the file is there already or
+    cannot be written.
     """
-    if command is None:
-        text = study_text(file.name, catalog_rows(load_catalog(catalogs)))
+    given = given or InitGiven()
+    own = None
+    if given.command is None:
+        rows = catalog_rows(load_catalog(catalogs))
+        text = study_text(file.name, rows) if not given.only else chosen_text(file.name, rows, given.only)
     else:
-        text = own_study_text(
-            file.name, command, has_revision=revision_of(file.absolute().parent) is not None
+        folder = file.absolute().parent
+        own = OwnApplication(
+            given.command,
+            given.paths or ("/",),
+            has_revision=revision_of(folder) is not None,
+            stays_root=_why_root(given.command, folder),
         )
+        text = own_study_text(file.name, own)
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(text)
@@ -157,25 +208,65 @@ def init_command(file: Path, catalogs: Sequence[Path], command: str | None = Non
         raise BadInput(f"{file} cannot be written: {refusal(error)}") from None
     study = TomlDocument.read(file).to_model(Study)
     new_console().print(file, soft_wrap=True)
+    if own is not None and own.stays_root is not None:
+        new_console(stderr=True).print(f"it runs as root: {own.stays_root} ({AS_ROOT})", soft_wrap=True)
     for line in next_lines(study, file):
         new_console(stderr=True).print(line, soft_wrap=True)
 
 
-def own_study_text(name: str, command: str, *, has_revision: bool) -> str:
-    """Return the study of one own application, which this command starts.
+def own_study_text(name: str, own: OwnApplication) -> str:
+    """Return the study of one own application, which a command starts.
 
-    Its version is that of its folder, if this has a revision. Raises ``BadInput``: it has no ``{port}``,
-    nor ``{socket}``.
+    Variables in front of the program, as in ``PORT={port} node server.js``, are its environment. Its version
+    is that of its folder, if this has a revision. Raises ``BadInput``: it has no ``{port}``, nor
+    ``{socket}``.
     """
-    if "{port}" not in command and f"{{{SOCKET_PLACE}}}" not in command:
+    if "{port}" not in own.command and f"{{{SOCKET_PLACE}}}" not in own.command:
         raise BadInput(
-            f"--command {shlex.quote(command)} contains no {{port}}: Loadcurve gives the application a free "
-            "port at each start, so write {port} in place of its number, such as "
-            '"gunicorn app:app -b 127.0.0.1:{port}", or {socket} for a Unix socket'
+            f"--command {shlex.quote(own.command)} contains no {{port}}: Loadcurve gives the application a "
+            "free port at each start, so write {port} in place of its number, such as "
+            '"gunicorn app:app -b 127.0.0.1:{port}" or, where it takes the port from its environment, '
+            '"PORT={port} node server.js"; or {socket} for a Unix socket'
         )
-    start = f"start = {json.dumps(command, ensure_ascii=False)}\n"
-    version = VERSION_INSTEAD if has_revision else OWN_VERSION
-    return "".join([OWN_HEAD.format(name=name), start, version, OWN_TAIL])
+    variables, program = _divided(own.command)
+    lines = [f"start = {_toml(program)}\n"]
+    if variables:
+        set_to = ", ".join(f"{variable} = {_toml(value)}" for variable, value in variables.items())
+        lines.append(f"environment = {{ {set_to} }}\n")
+    if own.stays_root is not None:
+        lines.append(f"{AS_ROOT:{COMMENTS_AT}}# {own.stays_root}\n")
+    requests = f"requests = [{', '.join(map(_toml, own.paths))}]"
+    head = OWN_HEAD.format(name=name, requests=f"{requests:{COMMENTS_AT - 1}} ", post=POST)
+    return "".join([head, *lines, VERSION_INSTEAD if own.has_revision else OWN_VERSION, OWN_TAIL])
+
+
+def _toml(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _divided(command: str) -> tuple[dict[str, str], str]:
+    """Return the variables in front of a program, and the command without them."""
+    variables: dict[str, str] = {}
+    while found := _VARIABLES.match(command):
+        variables[found[1]] = "".join(shlex.split(found[2]))
+        command = command[found.end() :]
+    return variables, command
+
+
+def _why_root(command: str, folder: Path) -> str | None:
+    """Return why a program cannot be started here as the user that root's servers become; else ``None``."""
+    user = user_of_server(None, None)
+    if user is None:
+        return None
+    words = _divided(command)[1].split()
+    named = (folder / words[0] if "/" in words[0] else shutil.which(words[0])) if words else None
+    try:
+        require_reachable("", user, folder)
+        if named is not None and Path(named).is_file():
+            reachable_program("", user, Path(named), [], folder)
+    except (ServerFailure, OSError):
+        return f"the user {user.name}, which servers of root become, cannot run it where it lies"
+    return None
 
 
 def next_lines(study: Study, file: Path) -> list[str]:
@@ -188,9 +279,32 @@ def next_lines(study: Study, file: Path) -> list[str]:
     return lines
 
 
+def chosen_text(name: str, rows: Sequence[CatalogRow], only: Sequence[str]) -> str:
+    """Return the study of these servers alone; raises ``BadInput`` where one cannot be measured."""
+    known = {row.name: row for row in rows if _serves_files(row)}
+    for one in only:
+        if one not in known:
+            raise BadInput(unknown_name(f"--only {one}: no such server for a study of files", one, known))
+        if known[one].found is None:
+            row = known[one]
+            install = f"; {row.install}" if row.install else ""
+            raise BadInput(f"--only {one}: it cannot be measured here: {row.problem or row.status}{install}")
+    chosen = [known[one] for one in dict.fromkeys(only)]
+    return "".join([HEAD.format(name=name), *map(_table, chosen), TAIL])
+
+
+def _serves_files(row: CatalogRow) -> bool:
+    """Say whether it is a web server of files: one that is ready by a path of its own answers calls."""
+    description = row.entry.description
+    return description.kind is WEB and description.ready.path is None
+
+
 def study_text(name: str, rows: Sequence[CatalogRow]) -> str:
     """Return the study: one table for each program that is installed, and the other servers as comments."""
-    web = [row for row in rows if row.entry.description.kind is WEB and row.name != "limit"]
+    web = [row for row in rows if _serves_files(row) and row.name != "limit"]
+    calls = [
+        row for row in rows if row.entry.description.kind is WEB and not _serves_files(row) and row.found
+    ]
     databases = [row for row in rows if row.entry.description.kind is DATABASE and row.found]
     programs: dict[Path, CatalogRow] = {}
     others = []
@@ -201,11 +315,13 @@ def study_text(name: str, rows: Sequence[CatalogRow]) -> str:
             others.append(row)
         else:
             programs[row.found.binary] = row
-    parts = [HEAD.format(name=name), *map(_table, sorted(programs.values(), key=_name))]
+    parts = [HEAD.format(name=name), FOUND_HERE, *map(_table, sorted(programs.values(), key=_name))]
     missing = [row for row in web if row.found is None]
     for title, listed in {"Also installed": others, "Not installed": missing}.items():
         if listed:
             parts += [f"\n# {title}:\n", *map(_comment, sorted(listed, key=_name))]
+    if calls:
+        parts += [CALLS, *(f"# {_table(row)}" for row in calls)]
     if databases:
         parts += [DATABASES, *(f"# {_table(row)}" for row in databases)]
     return "".join([*parts, TAIL])

@@ -155,16 +155,26 @@ def init(
         str | None,
         typer.Option(
             metavar="COMMAND",
-            help="A study of your own application instead, started by this command with {port} in it.",
+            help="A study of your own application instead, started by this command with {port} in it, "
+            "such as 'PORT={port} node server.js'.",
         ),
     ] = None,
+    path: Annotated[
+        list[str] | None,
+        typer.Option("--path", metavar="PATH", help="What --command is asked for, instead of /; repeatable."),
+    ] = None,
+    only: OnlyOption = None,
     catalog: CatalogOption = None,
 ) -> None:
     """Write a commented study: servers found here, or your own."""
-    from loadcurve.cli.init import init_command
+    if path and command is None:
+        raise typer.BadParameter("--path requires --command: servers of the catalogue serve generated files")
+    if only and command is not None:
+        raise typer.BadParameter("--only names servers of the catalogue; keep it or --command")
+    from loadcurve.cli.init import InitGiven, init_command
 
     raise_on_interrupts()
-    init_command(file, tuple(catalog or ()), command)
+    init_command(file, tuple(catalog or ()), InitGiven(command, tuple(path or ()), tuple(only or ())))
 
 
 def capacity(
