@@ -54,8 +54,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Command:
 
 
 def test_what_explains_a_difference_is_named_with_its_ratio(runs: Command):
-    # In each block tiny takes this many times the CPU time of nginx in user mode, and the same of all else.
+    # In each block tiny takes this many times the CPU time of nginx in user mode and in the kernel, and the
+    # same of all else. The second ratio looks like 1, and explains nothing.
     ratios = (1.24, 1.25, 1.26)
+    alike = (1.0010, 1.0011, 1.0012)
     record = synthetic.run_record()
     nginx = [
         one
@@ -67,7 +69,12 @@ def test_what_explains_a_difference_is_named_with_its_ratio(runs: Command):
         used = one.probe.server
         assert used is not None
         assert used.cpu_user_s is not None
-        more = used.model_copy(update={"cpu_user_s": used.cpu_user_s * ratios[one.block]})
+        assert used.cpu_system_s is not None
+        times = {
+            "cpu_user_s": used.cpu_user_s * ratios[one.block],
+            "cpu_system_s": used.cpu_system_s * alike[one.block],
+        }
+        more = used.model_copy(update=times)
         probe = one.probe.model_copy(update={"server": more})
         tiny.append(
             one.model_copy(update={"server": "tiny", "trial": trial_of(record, one.block), "probe": probe})
@@ -75,8 +82,8 @@ def test_what_explains_a_difference_is_named_with_its_ratio(runs: Command):
     (runs.work / "costlier").mkdir()
     synthetic.write_run(runs.work / "costlier", record, [*nginx, *tiny])
     found = json.loads(runs.run("compare", "costlier", *SIDES, "--json").stdout)["resources"]
-    (shown,) = [one for one in found if one["shown"]]
-    assert shown["measure"] == "cpu_user_us"
+    shown, other = [one for one in found if one["shown"]]
+    assert (shown["measure"], other["measure"]) == ("cpu_user_us", "cpu_system_us")
     assert shown["ratio"] == pytest.approx(math.prod(ratios) ** (1 / 3))
     measured = {one["measure"] for one in found}
     assert {"cpu_system_us", "context_switches", "page_faults", "received_bytes"} <= measured
@@ -85,6 +92,7 @@ def test_what_explains_a_difference_is_named_with_its_ratio(runs: Command):
     for form in ("text", "md"):
         said = " ".join(runs.run("compare", "costlier", *SIDES, "--format", form).stdout.split())
         assert "tiny takes: CPU time in user mode per request: 1.25 (" in said
+        assert "in the kernel per request" not in said
 
 
 def test_servers_of_one_run_are_compared_by_their_ratio_within_blocks(runs: Command):

@@ -220,6 +220,15 @@ def test_what_would_confirm_a_change_is_only_said_where_there_is_one(tmp_path: P
     assert "loadcurve gate" not in console.file.getvalue()
 
 
+@pytest.mark.parametrize(("runs", "said"), [(5, "after 6 runs of a study"), (6, "No change is shown.\n")])
+def test_a_history_that_is_too_short_for_a_change_says_how_long_one_is(tmp_path: Path, runs: int, said: str):
+    console = Console(file=io.StringIO(), width=200)
+    history = history_of(tmp_path, [100.0] * runs)
+    console.print(history_lines(*history))
+    assert said in console.file.getvalue()
+    assert said.strip() in render_history(*history)
+
+
 def test_the_page_has_a_figure_by_the_measures_heading_and_the_change(tmp_path: Path):
     page = render_history(*history_of(tmp_path, [100.0, 101, 99, 100, 101, 99, 100, 130, 131, 129, 130]))
     assert "requests/s</p>" in page.lower()

@@ -77,6 +77,14 @@ def test_what_was_not_measured_never_holds(synthetic_run):
     assert (absent.outcome, absent.obstacle) == ("cannot_tell", "not_measured")
 
 
+def test_a_percentile_without_a_figure_says_how_many_answers_it_takes(synthetic_run):
+    # 0.99990 to the n-th power is below 2.5 % from n = 36,887 on.
+    analysis = analysed(synthetic_run, {"measure": "p99.99", "below": "1s", "server": "nginx", "at": AT_10})
+    (row,) = requirement_rows(analysis)
+    assert row.judged.obstacle == "no_figure"
+    assert row.why == "too few answers: p99.99 requires 36,887 in a trial; a longer load gives more"
+
+
 def test_without_server_and_point_every_point_of_every_server_is_judged(synthetic_run):
     found = analysed(synthetic_run, {"measure": "p99", "below": "1h"}).requirements
     places = {(one.server, one.point["connections"]) for one in found}

@@ -5,6 +5,7 @@ import io
 from rich.console import Console
 
 from loadcurve.cli.display import RunDisplay
+from loadcurve.cli.gate import GateDisplay
 from loadcurve.generate.generator import LastSecond, Progress
 from loadcurve.runs.points import trial_order
 from loadcurve.study.model import Study
@@ -46,6 +47,25 @@ def test_a_run_shows_what_is_running_its_figures_and_how_far_it_is():
         "184,000 requests/s · p50 1.2, p90 3.4, p99 13 ms · 12,345 failed (timeout)",
     ]
     assert "0 of 6 points" in lines[2]
+
+
+def test_a_gate_that_is_slower_than_planned_has_no_more_left_than_its_budget():
+    study = Study.model_validate(
+        {
+            "title": "T",
+            "content": {"a": "1KiB"},
+            "load": {"model": "closed", "requests": ["/a"], "duration": "7s"},
+            "sweep": {"connections": [10]},
+            "servers": {"nginx": {}, "limit": {}},
+        }
+    )
+    order = trial_order(["nginx", "limit"], 100, seed=1)
+    display = GateDisplay(Console(file=io.StringIO(), width=80), live=True)
+    display.budget_s = 60.0
+    display.begins([study], order)
+    display.trial_begins(order[0])
+    # 200 loads of 8 s each are half an hour.
+    assert drawn(display)[2].endswith(("at most 1:00 left", "at most 0:59 left"))
 
 
 def test_the_time_that_a_run_takes_is_that_of_the_servers_that_are_measured():

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve.cli import gate
 from loadcurve.cli.interrupts import raise_on_interrupts
 from loadcurve.errors import BadInput, NothingMeasured
+from loadcurve.runs.gate import GateOptions
+from loadcurve.runs.study import RunOptions
 from loadcurve.runs.worktrees import built_revisions
 from loadcurve.server.interrupts import INTERRUPTS
 
@@ -97,3 +100,17 @@ def test_what_is_no_revision_is_refused(repository: Path, tmp_path: Path):
         built_revisions(outside, {"--base-rev": "old"}, None),
     ):
         pass
+
+
+def test_what_git_ignores_is_named_where_a_program_of_a_worktree_is_missing(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def missing(_study: Path, options: GateOptions, *_: object) -> int:
+        raise NothingMeasured(f"there is no program {options.base}/.venv/bin/gunicorn")
+
+    monkeypatch.setattr(gate, "_gate", missing)
+    study = str(repository / "bench" / "study.toml")
+    for build, said in ((None, r"gunicorn\nThe worktree of a commit .* --build"), ("true", r"gunicorn$")):
+        given = gate.GateGiven(None, None, base_revision="old", head_revision="new", build=build)
+        with pytest.raises(NothingMeasured, match=said):
+            gate.gate_command(study, given, RunOptions())

@@ -1,5 +1,6 @@
 """What a run shows while it runs: a live display on a terminal, plain lines elsewhere."""
 
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,6 +52,7 @@ class RunDisplay:
         self._console = console
         self._live = live
         self._started_s = time.monotonic()
+        self._at_most_s = math.inf
         self._arms: Mapping[str, Arm] = {}
         self._estimate_s: float | None = None
         self._trials_at_most, self._at_most, self._about = "", "", "about "
@@ -257,6 +259,10 @@ class RunDisplay:
     def _left_s(self) -> float | None:
         """Return about how long is left: by the pace so far, or by the estimate at first."""
         elapsed_s = time.monotonic() - self._started_s
+        left_s = self._left_by_pace_s(elapsed_s)
+        return None if left_s is None else min(left_s, max(0.0, self._at_most_s - elapsed_s))
+
+    def _left_by_pace_s(self, elapsed_s: float) -> float | None:
         left = self._points_planned - self._points_over
         if not left:
             return None

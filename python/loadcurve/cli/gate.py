@@ -1,6 +1,7 @@
 """``loadcurve gate``: whether a build is slower than another one, by both in turn."""
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -44,6 +45,11 @@ if TYPE_CHECKING:
     from loadcurve.result.folder import Run
 
 LAST_LINES = 10
+NOT_IN_A_WORKTREE = (
+    "The worktree of a commit has what Git knows and nothing that it ignores, such as .venv or node_modules: "
+    "make it in each by --build, such as --build 'python3 -m venv .venv && .venv/bin/pip install -e .', or "
+    "name the program in the study by its whole path"
+)
 
 
 @dataclass(frozen=True)
@@ -69,12 +75,15 @@ class GateGiven:
 class GateDisplay(RunDisplay):
     """Follows a gate, whose number of blocks is not known before."""
 
+    budget_s: float = math.inf
+    """What it is allowed to take, which a pace that is slower than planned does not change."""
     _suspected: frozenset[str] = frozenset()
 
     def begins(self, studies: Sequence[Study], order: Sequence[PlannedTrial], first_block: int = 0) -> None:
         """A gate of at most these trials begins."""
         self._trials_at_most = self._at_most = self._about = "at most "
         super().begins(studies, order, first_block)
+        self._at_most_s = self.budget_s
 
     def gate_looks(self, gate: GatedRun) -> None:
         """Say where a regression is suspected, which is measured again from here on."""
@@ -108,7 +117,13 @@ def gate_command(study: str, given: GateGiven, options: RunOptions, watch_at: st
         return _gate(study_file, gate, given, options, watch_at)
     new_console(stderr=True).print(Text(f"checking out {' and '.join(named.values())}"))
     with built_revisions(study_file, named, given.build) as found:
-        return _gate(study_file, _of_revisions(gate, given, found), given, options, watch_at)
+        try:
+            return _gate(study_file, _of_revisions(gate, given, found), given, options, watch_at)
+        except NothingMeasured as error:
+            folders = [str(folder) for _, folder in found.values()]
+            if given.build is None and any(folder in str(error) for folder in folders):
+                raise NothingMeasured(f"{error}\n{NOT_IN_A_WORKTREE}") from None
+            raise
 
 
 def _of_revisions(
@@ -134,6 +149,7 @@ def _gate(
     look, talk = Look(), new_console(stderr=True)
     with ExitStack() as stack:
         display = stack.enter_context(shown(GateDisplay(talk, live=talk.is_terminal), talk))
+        display.budget_s = gate.budget_s
         study_run = StudyRun(study_file, options, display, gate=gate)
         stack.enter_context(followed(study_run, display, watch_at))
         note_disturbance(look, display)

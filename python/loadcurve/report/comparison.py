@@ -71,12 +71,18 @@ def resources_in_words(changes: Iterable[Change]) -> list[str]:
     """
     by_server: dict[str, list[Change]] = {}
     for change in changes:
-        if change.shown:
+        if change.shown and not _looks_alike(change):
             by_server.setdefault(change.server, []).append(change)
     return [
         f"{server} takes: {'; '.join(f'{one.measure.title}: {times_in_words(one)}' for one in shown)}."
         for server, shown in by_server.items()
     ]
+
+
+def _looks_alike(change: Change) -> bool:
+    """Say whether a ratio is shown as 1.00, which explains nothing although chance does not explain it."""
+    ratio = change.ratio.estimate
+    return ratio is not None and units.number(ratio.value) == units.number(1.0)
 
 
 def changes_in_words(changes: Iterable[Change]) -> list[str]:

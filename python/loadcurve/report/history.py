@@ -12,7 +12,7 @@ from loadcurve.report import text
 from loadcurve.report.sparkline import ASCII_LEVELS, BLOCKS, sparkline
 from loadcurve.result.history import History, HistoryEntry
 from loadcurve.result.measures import MEASURES
-from loadcurve.stats.change_points import ChangePoint
+from loadcurve.stats.change_points import SEGMENT_MIN, ChangePoint
 
 LINE_RUNS_MAX = 32
 """A line shows at most this many of the newest runs."""
@@ -41,11 +41,23 @@ def history_lines(found: History, studies: Sequence[StudyHistory]) -> Renderable
                 parts.append(Text(heading))
                 parts += map(_Line, series)
     words = sentences(studies)
-    parts.append(Text("\nchanges" if words else "\nNo change is shown.", style="bold" if words else ""))
+    heading = "changes" if words else no_change_words(studies)
+    parts.append(Text(f"\n{heading}", style="bold" if words else ""))
     parts += [Text(one) for one in words]
     if has_change(studies):
         parts.append(Text(f"\n{TO_CONFIRM}"))
     return Group(*parts)
+
+
+def no_change_words(studies: Sequence[StudyHistory]) -> str:
+    """Say that no change is shown, and where no series is long enough for one, how long that is."""
+    longest = max((len(one.entries) for study in studies for one in study.series), default=0)
+    if longest >= 2 * SEGMENT_MIN:
+        return "No change is shown."
+    return (
+        f"No change is shown: it takes {SEGMENT_MIN} runs before it and {SEGMENT_MIN} after it, so the first "
+        f"can be seen after {2 * SEGMENT_MIN} runs of a study on a machine."
+    )
 
 
 def has_change(studies: Sequence[StudyHistory]) -> bool:

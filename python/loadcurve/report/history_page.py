@@ -20,6 +20,7 @@ from loadcurve.report.history import (
     has_change,
     heading_of,
     measure_words,
+    no_change_words,
     sentences,
 )
 from loadcurve.report.page import figure_scripts, rendered
@@ -73,6 +74,7 @@ def render_history(found: History, studies: Sequence[StudyHistory]) -> str:
         "found": found,
         "studies": [(study.title, _arms(study)) for study in studies],
         "changes": sentences(studies),
+        "no_change": no_change_words(studies),
         "to_confirm": TO_CONFIRM if has_change(studies) else None,
         "entries": [_listed(found.folder, entry) for entry in reversed(found.entries)],
         "plural": units.plural,

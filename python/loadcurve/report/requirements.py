@@ -15,6 +15,7 @@ from loadcurve.errors import clause
 from loadcurve.report import text
 from loadcurve.report.section import Grid, Report, Section, grid_in_markdown
 from loadcurve.report.terminal_tables import as_it_is
+from loadcurve.result.distribution import PERCENTILES, samples_needed
 from loadcurve.result.measures import Measure
 from loadcurve.stats.interval import CONFIDENCE
 
@@ -76,6 +77,9 @@ def _measure(analysis: Analysis, name: str) -> Measure:
 
 def _row(one: JudgedRequirement, measure: Measure) -> RequirementRow:
     said = "" if one.obstacle is None else _OBSTACLES[one.obstacle]
+    if one.obstacle == "no_figure" and one.measure in PERCENTILES:
+        needed = f"{samples_needed(PERCENTILES[one.measure]):,}"
+        said = f"too few answers: {measure.title} requires {needed} in a trial; a longer load gives more"
     why = said if one.why is None else clause(one.why)
     at = f" with {100 * one.confidence:g} %" if one.confidence != CONFIDENCE else ""
     return RequirementRow(
