@@ -15,7 +15,10 @@ FORM = Table(
     columns=("whole", "unused", "decimal", "flag", "text"),
     used={"whole": WHOLE_NUMBER, "decimal": DECIMAL, "flag": TRUE_OR_FALSE, "text": ANY_TEXT},
 )
-LINES = _Lines(Source(Path("a.csv")), FORM, 1, 0)
+
+
+def lines_of(block: bytes, form: Table = FORM) -> _Lines:
+    return _Lines(Source(Path("a.csv")), form, 1, block)
 
 
 def plain_line(drawn: Random) -> str:
@@ -35,9 +38,9 @@ def block_of(lines: list[str]) -> bytes:
 def test_plain_lines_are_read_as_polars_reads_them(seed: int):
     drawn = Random(seed)
     block = block_of([plain_line(drawn) for _ in range(200)])
-    found = LINES._read_plain(block)
+    found = lines_of(block).read_plain()
     assert found is not None
-    expected = LINES._read_together(block)
+    expected = lines_of(block)._read_together()
     assert expected is not None
     assert found.schema == expected.schema
     assert found.equals(expected, null_equal=False)
@@ -50,14 +53,14 @@ def test_plain_lines_are_read_as_polars_reads_them(seed: int):
 def test_a_line_that_is_not_plain_leaves_the_block_to_the_careful_way(line: str):
     drawn = Random(1)
     lines = [plain_line(drawn) for _ in range(200)]
-    assert LINES._read_plain(block_of([*lines, line, *lines])) is None
+    assert lines_of(block_of([*lines, line, *lines])).read_plain() is None
 
 
 def test_lines_around_one_that_is_none_are_read_alike(tmp_path: Path):
     path = tmp_path / "a.csv"
     path.write_bytes(block_of([f"{number},,0.5,true,a" for number in range(200)] + ["x,,0.5,true,a"]))
     left_out = LeftOut(Source(path))
-    found = _Lines(Source(path), FORM, 1, 0).read(path.read_bytes(), left_out)
+    found = _Lines(Source(path), FORM, 1, path.read_bytes()).read(left_out)
     assert found["whole"].to_list() == list(range(200))
     assert found["flag"].dtype == polars.Boolean
     assert left_out.lines == 1
@@ -66,7 +69,7 @@ def test_lines_around_one_that_is_none_are_read_alike(tmp_path: Path):
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
 def test_other_separators_part_fields_as_the_comma_does(separator: str):
     form = Table(what="a line", columns=FORM.columns, used=FORM.used, separator=separator)
-    lines = _Lines(Source(Path("a.csv")), form, 1, 0)
-    found = lines._read_plain(separator.join(["1", "2,3", "0.5", "false", "a,b"]).encode() + b"\n")
+    block = separator.join(["1", "2,3", "0.5", "false", "a,b"]).encode() + b"\n"
+    found = lines_of(block, form).read_plain()
     assert found is not None
     assert found.rows() == [(1, 0.5, False, "a,b")]

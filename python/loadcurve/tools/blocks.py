@@ -1,7 +1,9 @@
 """Large files in blocks of whole lines, which bound what reading one takes."""
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from typing import BinaryIO, TypeVar
 
 import loadcurve._engine as native
@@ -12,6 +14,7 @@ BLOCK_BYTES = 4 * 2**20
 LINE_BYTES_MAX = 2**20
 
 Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 
 def blocks(
@@ -33,6 +36,29 @@ def ahead(items: Iterator[Item]) -> Iterator[Item]:
         while (item := following.result()) is not None:
             following = executor.submit(next, items, None)
             yield item
+
+
+def made_ahead(make: Callable[[Item], Made], items: Iterator[Item], threads: int) -> Iterator[Made]:
+    """Yield what is made of each item, in their order; while one is used, threads make as many after it.
+
+    An error of an item is raised in its place.
+    """
+    with ThreadPoolExecutor(max_workers=threads) as executor:
+        under_way: deque[Future[Made]] = deque()
+
+        def start() -> None:
+            try:
+                under_way.extend(executor.submit(make, item) for item in islice(items, 1))
+            except Exception as error:  # noqa: BLE001 # It is raised behind what was read before.
+                under_way.append(Future())
+                under_way[-1].set_exception(error)
+
+        for _ in range(threads):
+            start()
+        while under_way:
+            made = under_way.popleft().result()
+            start()
+            yield made
 
 
 def _blocks(

@@ -9,12 +9,13 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy
 import polars
 
 import loadcurve._engine as native
-from loadcurve.tools.blocks import BLOCK_BYTES, LINE_BYTES_MAX, ahead, blocks, count_of
+from loadcurve.tools.blocks import BLOCK_BYTES, LINE_BYTES_MAX, ahead, blocks, count_of, made_ahead
 from loadcurve.tools.figures import Unreadable
 from loadcurve.tools.left_out import LeftOut
 from loadcurve.tools.packed import require_plain
@@ -27,6 +28,8 @@ _LINES_OF_A_ROW_MAX = 10_000
 csv.field_size_limit(LINE_BYTES_MAX + 2 * BLOCK_BYTES)
 _SEPARATORS_MAX = 10_000
 """Of one line; a form has a few dozen."""
+_THREADS = 2
+"""Which read blocks while what was read before is counted: more would wait for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,54 +129,64 @@ def _tables(source: Source, form: Table, left_out: LeftOut) -> Iterator[polars.D
         if form.has_header:
             file.readline(LINE_BYTES_MAX)
             first = 2
-        for line, block in blocks(source, file, first, form.what, ends_lines=False):
-            lines = _Lines(source, form, line, left_out.rows)
-            table = lines.read(block, left_out) if block.endswith(b"\n") else lines.read_end(block, left_out)
+        numbered = blocks(source, file, first, form.what, ends_lines=False)
+        for lines, plain in made_ahead(partial(_plain, source, form), numbered, _THREADS):
+            table = lines.read(left_out) if plain is None else plain
             left_out.rows += len(table)
             left_out.require_few(so_far=True)
             yield table
 
 
+def _plain(
+    source: Source, form: Table, numbered: tuple[int, bytes]
+) -> tuple["_Lines", polars.DataFrame | None]:
+    """Return lines with their rows, or ``None`` where the fastest way does not read them."""
+    first, block = numbered
+    if b"\r\n" in block[:LINE_BYTES_MAX]:
+        block = block.replace(b"\r\n", b"\n")
+    require_plain(source.name, first, block, form.what)
+    lines = _Lines(source, form, first, block)
+    return lines, lines.read_plain()
+
+
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """Lines of a table, from one of this number on, behind this many rows."""
+    """Lines of a table, from one of this number on."""
 
     source: Source
     form: Table
     first: int
-    rows_before: int
+    block: bytes
 
-    def read(self, block: bytes, left_out: LeftOut) -> polars.DataFrame:
-        if b"\r\n" in block[:LINE_BYTES_MAX]:
-            block = block.replace(b"\r\n", b"\n")
-        require_plain(self.source.name, self.first, block, self.form.what)
-        table = self._read_plain(block)
-        if table is None:
-            table = self._read_together(block)
-        return self._read_one_by_one(block, left_out) if table is None else table
+    def read(self, left_out: LeftOut) -> polars.DataFrame:
+        """Return the rows by the ways that know more than the fastest."""
+        if not self.block.endswith(b"\n"):
+            return self._read_end(left_out)
+        table = self._read_together()
+        return self._read_one_by_one(left_out) if table is None else table
 
-    def read_end(self, line: bytes, left_out: LeftOut) -> polars.DataFrame:
+    def _read_end(self, left_out: LeftOut) -> polars.DataFrame:
         """Read a last line without its end, of whose last field the end may lack as well."""
-        require_plain(self.source.name, self.first, line, self.form.what)
-        row = self._row(self.first, line.decode(errors="surrogateescape").rstrip("\r"))
+        line = self.block.decode(errors="surrogateescape").rstrip("\r")
+        row = self._row(self.first, line, left_out.rows)
         *_, last = self.form.columns
         if not isinstance(row, Unreadable) and last in self.form.used:
             if self.form.used[last].may_lack:
                 row[last] = None
             else:
-                row = self._problem(self.first, "the end of the file within a line")
+                row = self._problem(self.first, "the end of the file within a line", rows=left_out.rows)
         if isinstance(row, Unreadable):
             left_out.end(row)
             return self._table([])
         return self._table([row])
 
-    def _read_plain(self, block: bytes) -> polars.DataFrame | None:
-        """Return the rows of a block; ``None`` where a line is not as plain as the fastest way needs it."""
+    def read_plain(self) -> polars.DataFrame | None:
+        """Return the rows; ``None`` where a line is not as plain as the fastest way needs it."""
         used, names = self.form.used, self.form.columns
         if self.form.separator not in _PLAIN_SEPARATORS:
             return None
         kinds = "".join(_KINDS[used[name].type] if name in used else "-" for name in names)
-        columns = native.table_columns(block, ord(self.form.separator), kinds)
+        columns = native.table_columns(self.block, ord(self.form.separator), kinds)
         if columns is None:
             return None
         read = [name for name in names if name in used]
@@ -181,14 +194,14 @@ class _Lines:
             [_series(name, used[name].type, *column) for name, column in zip(read, columns, strict=True)]
         )
 
-    def _read_together(self, block: bytes) -> polars.DataFrame | None:
-        """Return the rows of a block; ``None`` where a line is none, or may be none."""
+    def _read_together(self) -> polars.DataFrame | None:
+        """Return the rows; ``None`` where a line is none, or may be none."""
         used, names = self.form.used, self.form.columns
-        if any(_has_too_many(self.form.separator, line) for line in block.split(b"\n")):
+        if any(_has_too_many(self.form.separator, line) for line in self.block.split(b"\n")):
             return None
         try:
             table = polars.read_csv(
-                block,
+                self.block,
                 has_header=False,
                 schema={name: used[name].type if name in used else polars.String() for name in names},
                 columns=[place for place, name in enumerate(names) if name in used],
@@ -198,26 +211,27 @@ class _Lines:
             )
         except (polars.exceptions.PolarsError, ValueError, OverflowError):
             return None
-        return table if self._is_whole(block, table) else None
+        return table if self._is_whole(table) else None
 
-    def _is_whole(self, block: bytes, table: polars.DataFrame) -> bool:
+    def _is_whole(self, table: polars.DataFrame) -> bool:
         """Say whether each line has all of its columns, as far as that shows without looking at each."""
         required = [name for name, column in self.form.used.items() if not column.may_lack]
         if sum(table.select(required).null_count().row(0)):
             return False
-        if b'"' in block:
+        if b'"' in self.block:
             return True
-        separators = count_of(self.form.separator, block)
+        separators = count_of(self.form.separator, self.block)
         columns = len(self.form.columns)
-        return len(table) == count_of("\n", block) and separators == len(table) * (columns - 1)
+        return len(table) == count_of("\n", self.block) and separators == len(table) * (columns - 1)
 
-    def _read_one_by_one(self, block: bytes, left_out: LeftOut) -> polars.DataFrame:
-        lines = block.decode(errors="surrogateescape").split("\n")[:-1]
+    def _read_one_by_one(self, left_out: LeftOut) -> polars.DataFrame:
+        lines = self.block.decode(errors="surrogateescape").split("\n")[:-1]
         rows: list[Mapping[str, object]] = []
         place = 0
         while place < len(lines):
             length = _length(lines, place)
-            row = self._row(self.first + place, "\n".join(lines[place : place + length]), len(rows))
+            text = "\n".join(lines[place : place + length])
+            row = self._row(self.first + place, text, left_out.rows + len(rows))
             if not isinstance(row, Unreadable):
                 rows.append(row)
                 place += length
@@ -228,20 +242,20 @@ class _Lines:
             place += 1
         return self._table(rows)
 
-    def _row(self, number: int, line: str, rows: int = 0) -> dict[str, object] | Unreadable:
-        """Return the used fields of a line, or why it lacks the form."""
+    def _row(self, number: int, line: str, rows: int) -> dict[str, object] | Unreadable:
+        """Return the used fields of a line behind as many rows, or why it lacks the form."""
         try:
             fields = next(csv.reader(io.StringIO(line, newline=""), delimiter=self.form.separator), [])
         except csv.Error as error:
             return self._problem(number, str(error), rows=rows)
         if self.form.is_of_one_load and tuple(fields) == self.form.columns:
             expected = "the requests of one load; split the file into one per load"
-            raise self._problem(number, "the names of the columns once more", expected, rows)
+            raise self._problem(number, "the names of the columns once more", expected, rows=rows)
         if len(fields) != len(self.form.columns):
             found = f"{len(fields)} columns, {shown(self.form.separator.join(fields))}"
             names = ",".join(self.form.columns)
             expected = f"{self.form.what}, of {len(self.form.columns)} columns ({names})"
-            return self._problem(number, found, expected, rows)
+            return self._problem(number, found, expected, rows=rows)
         row = {}
         for name, field in zip(self.form.columns, fields, strict=True):
             column = self.form.used.get(name)
@@ -251,11 +265,11 @@ class _Lines:
                 row[name] = column.value_of(field)
             except ValueError:
                 expected = f"{column.words}, in {self.form.what}"
-                return self._problem(number, f"{name} {shown(field)}", expected, rows)
+                return self._problem(number, f"{name} {shown(field)}", expected, rows=rows)
         return row
 
-    def _problem(self, number: int, found: str, expected: str = "", rows: int = 0) -> Unreadable:
-        read = f"{self.rows_before + rows:,} lines"
+    def _problem(self, number: int, found: str, expected: str = "", *, rows: int) -> Unreadable:
+        read = f"{rows:,} lines"
         return self.source.unreadable(number, found, expected or self.form.what, read)
 
     def _table(self, rows: Sequence[Mapping[str, object]]) -> polars.DataFrame:
