@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import loadcurve._engine as native
 from loadcurve.errors import BadInput
 from loadcurve.host.facts import host_facts
 from loadcurve.server.catalog import load_catalog
@@ -76,9 +77,10 @@ def own_cpus() -> Cpus:
 
 
 def machine() -> str:
-    """Say in one line what machine this is."""
+    """Say in one line what machine this is, and whether the native parts are those of a release."""
     facts = host_facts()
-    return f"{facts['cpu_model']}, {len(facts['cpus'])} CPUs, Linux {facts['kernel']}"
+    words = f"{facts['cpu_model']}, {len(facts['cpus'])} CPUs, Linux {facts['kernel']}"
+    return f"{words}; native parts with debug assertions" if native.HAS_DEBUG_ASSERTIONS else words
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 __all__ = [
+    "HAS_DEBUG_ASSERTIONS",
     "ClockEcho",
     "Database",
     "DatabaseError",
@@ -45,6 +46,9 @@ __all__ = [
     "uring_refusal",
     "workload",
 ]
+
+HAS_DEBUG_ASSERTIONS: bool
+"""Whether the native parts check themselves, as a release does not: that takes a multiple of the time."""
 
 @final
 class ClockEcho:
