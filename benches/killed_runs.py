@@ -338,6 +338,9 @@ def main() -> None:
     )
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    # Else the siblings would go on without it, and in the background an interrupt is ignored.
+    for ending in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(ending, lambda *_: sys.exit("ended before all kills"))
     print(machine())
     moments = random.Random(arguments.seed)  # noqa: S311 -- reproducible, not secret
     wrong = readable = points = cleaned_up = resumed = 0
