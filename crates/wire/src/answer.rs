@@ -6,7 +6,7 @@ mod meaning;
 use std::num::NonZeroU16;
 
 use crate::error::{AnswerError, Malformed, Section};
-use crate::grpc_status::GrpcStatus;
+use crate::grpc_status::{GrpcCoding, GrpcStatus};
 
 pub(crate) use meaning::Meaning;
 
@@ -17,6 +17,8 @@ pub(crate) struct Head {
     pub(crate) content_length: Option<u64>,
     /// How a call of gRPC has ended; of two fields, what the last one says.
     pub(crate) grpc_status: Option<GrpcStatus>,
+    /// How messages of gRPC are compressed that are.
+    pub(crate) grpc_coding: GrpcCoding,
     /// The first thing that may be in no response.
     pub(crate) problem: Option<Malformed>,
     has_regular: bool,
@@ -27,6 +29,11 @@ impl Head {
         let problem = match meaning {
             Meaning::Regular | Meaning::GrpcMessage => {
                 self.has_regular = true;
+                return;
+            }
+            Meaning::GrpcEncoding(coding) => {
+                self.has_regular = true;
+                self.grpc_coding = coding;
                 return;
             }
             Meaning::GrpcStatus(status) => {

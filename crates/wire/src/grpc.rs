@@ -8,11 +8,11 @@ mod message;
 
 use std::borrow::Cow;
 
-use crate::error::Malformed;
+use crate::error::{GrpcError, Malformed};
 use crate::exchange::{
     BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Refusal, Stream, Tag, WrittenBody,
 };
-use crate::grpc_status::{GrpcStatus, in_words};
+use crate::grpc_status::{GrpcCoding, GrpcStatus, in_words};
 use crate::h2::{Http2, Http2Settings, Http2Template};
 use crate::http2_counts::Http2Counts;
 use crate::request::{Body, InvalidRequest, Method, Request};
@@ -74,15 +74,27 @@ pub fn framed(message: &[u8], is_compressed: bool) -> Result<Vec<u8>, InvalidReq
     Ok(framed)
 }
 
+/// What a message is that says that it is compressed.
+fn compressed(is_taken: bool, coding: impl FnOnce() -> GrpcCoding) -> Result<(), GrpcError> {
+    if !is_taken {
+        return Err(GrpcError::Compressed);
+    }
+    match coding() {
+        GrpcCoding::Gzip => Ok(()),
+        GrpcCoding::Other => Err(GrpcError::Encoding),
+    }
+}
+
 impl Grpc {
     /// What an event of HTTP/2 is of gRPC: an answer of status OK has one whole message, or whole ones.
     fn judged(&mut self, event: Event) -> Event {
         let Event::Answered(tag, response) = event else { return event };
         if response.grpc_status == Some(GrpcStatus::Ok) {
             let messages = &self.messages[tag];
+            let compressed = compressed(self.takes_compressed, || self.http2.grpc_coding(tag));
             let judged = match self.answer {
-                GrpcAnswer::One => messages.require_one(self.takes_compressed),
-                GrpcAnswer::Stream | GrpcAnswer::Each => messages.require_whole(self.takes_compressed),
+                GrpcAnswer::One => messages.require_one(compressed),
+                GrpcAnswer::Stream | GrpcAnswer::Each => messages.require_whole(compressed),
             };
             if let Err(error) = judged {
                 return Event::Refused(tag, Refusal::Malformed(error.into()));

@@ -26,6 +26,21 @@ pub enum GrpcStatus {
     Unauthenticated,
 }
 
+/// How the messages of an answer are compressed that say that they are (`grpc-encoding`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum GrpcCoding {
+    /// In no way that a client here can have asked for.
+    #[default]
+    Other,
+    Gzip,
+}
+
+impl GrpcCoding {
+    pub(crate) fn of_field(value: &[u8]) -> Self {
+        if value == b"gzip" { Self::Gzip } else { Self::Other }
+    }
+}
+
 impl GrpcStatus {
     /// All of them, each in the place of its number.
     pub const ALL: [Self; 17] = [

@@ -29,6 +29,7 @@ use crate::error::Malformed;
 use crate::exchange::{
     BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Stream, Tag, WrittenBody,
 };
+use crate::grpc_status::GrpcCoding;
 use crate::http2_counts::Http2Counts;
 use crate::request::{InvalidRequest, Request};
 use crate::response::Response;
@@ -66,6 +67,8 @@ pub struct Http2 {
     has_peer_settings: bool,
     /// The last stream that the peer answers, once it has said so.
     last_answered: Option<u32>,
+    /// How messages of gRPC were compressed that were, in the answer that was complete last.
+    last_coding: GrpcCoding,
     /// Whether there are streams behind that one whose requests have not been reported as moved.
     is_moving: bool,
     is_over: bool,
@@ -111,6 +114,7 @@ impl Exchange for Http2 {
             peer: PeerSettings::default(),
             has_peer_settings: false,
             last_answered: None,
+            last_coding: GrpcCoding::default(),
             is_moving: false,
             is_over: false,
             complaint: None,
@@ -246,6 +250,11 @@ impl Http2 {
             self.end_connection(fault);
         }
         received
+    }
+
+    /// How messages of gRPC are compressed that are, in the answer under way, or else in the last one.
+    pub(crate) fn grpc_coding(&self, tag: Tag) -> GrpcCoding {
+        self.streams.get(tag).map_or(self.last_coding, |stream| stream.grpc_coding)
     }
 
     /// What a server says of the end of a call of gRPC, in the last header block that came, encoded.

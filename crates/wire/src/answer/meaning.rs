@@ -3,7 +3,7 @@
 use crate::bytes::{is_text, is_token};
 use crate::error::{AnswerError, Malformed};
 use crate::framing::FramingFields;
-use crate::grpc_status::GrpcStatus;
+use crate::grpc_status::{GrpcCoding, GrpcStatus};
 
 /// What one field says to a client. A field of the dynamic table is understood once, when it is put there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub(crate) enum Meaning {
     GrpcStatus(GrpcStatus),
     /// What the server says of that.
     GrpcMessage,
+    /// In which way messages of gRPC are compressed.
+    GrpcEncoding(GrpcCoding),
     Regular,
     /// It may be in no response.
     Forbidden(Malformed),
@@ -41,6 +43,7 @@ impl Meaning {
             b"content-length" => content_length(value).map_or_else(Self::Forbidden, Self::ContentLength),
             b"grpc-status" => Self::GrpcStatus(GrpcStatus::of_field(value)),
             b"grpc-message" => Self::GrpcMessage,
+            b"grpc-encoding" => Self::GrpcEncoding(GrpcCoding::of_field(value)),
             _ => Self::Regular,
         }
     }

@@ -10,6 +10,8 @@ use super::Malformed;
 pub enum GrpcError {
     /// A message says that it is compressed, which nobody has asked for, or in a way that nobody knows.
     Compressed,
+    /// A message says that it is compressed, and its answer does not say by which of the ways that the request takes.
+    Encoding,
     /// The body ends within a message.
     CutOff,
     /// There is another number of messages than one, which a call has that streams none.
@@ -30,6 +32,9 @@ impl Display for GrpcError {
         match self {
             Self::Compressed => formatter.write_str(
                 "a message of gRPC says that it is compressed, which the request has not asked for",
+            ),
+            Self::Encoding => formatter.write_str(
+                "a message of gRPC says that it is compressed, and its answer does not say by gzip (grpc-encoding)",
             ),
             Self::CutOff => formatter.write_str("an answer of gRPC with status OK ends within a message"),
             Self::Count { messages: 0 } => {

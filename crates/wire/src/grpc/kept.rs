@@ -6,10 +6,10 @@
 
 use std::collections::VecDeque;
 
-use super::GrpcMessages;
+use super::{GrpcMessages, compressed};
 use crate::error::{ErrorCode, Malformed};
 use crate::exchange::{Event, Readiness, Received, Refusal, Tag};
-use crate::grpc_status::GrpcStatus;
+use crate::grpc_status::{GrpcCoding, GrpcStatus};
 use crate::h2::{Http2, Http2Template};
 use crate::response::Response;
 
@@ -155,6 +155,12 @@ impl KeptCalls {
                 // Nobody can have answered what has not been sent.
                 fault = Some(Malformed::Unasked);
             }
+            if let Some(place) = answered
+                && let Err(error) =
+                    self.calls[place].messages.require_readable(compressed(true, || http2.grpc_coding(place)))
+            {
+                fault = Some(error.into());
+            }
             if let Some(fault) = fault {
                 return Err(self.fail(http2, fault));
             }
@@ -268,7 +274,7 @@ impl Call {
         }
         let (taken, is_whole) = self.messages.read_one(part, &mut |_| ());
         self.body_bytes += taken as u64;
-        self.messages.require_readable(takes_compressed)?;
+        self.messages.require_readable(compressed(takes_compressed, || GrpcCoding::Gzip))?;
         Ok((taken, is_whole))
     }
 }

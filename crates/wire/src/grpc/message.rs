@@ -61,13 +61,13 @@ impl GrpcMessages {
         self.missing_bytes > 0 || self.prefix_bytes > 0
     }
 
-    /// Whether the messages that have come can be read.
+    /// Whether the messages that have come can be read, by what compressed ones are.
     ///
     /// # Errors
     /// One cannot.
     #[inline]
-    pub(super) fn require_readable(&self, takes_compressed: bool) -> Result<(), GrpcError> {
-        if self.is_compressed && !takes_compressed { Err(GrpcError::Compressed) } else { Ok(()) }
+    pub(super) fn require_readable(&self, compressed: Result<(), GrpcError>) -> Result<(), GrpcError> {
+        if self.is_compressed { compressed } else { Ok(()) }
     }
 
     /// Whether the body that has come is messages that are whole and can be read.
@@ -75,8 +75,8 @@ impl GrpcMessages {
     /// # Errors
     /// It is not.
     #[inline]
-    pub(super) fn require_whole(&self, takes_compressed: bool) -> Result<(), GrpcError> {
-        self.require_readable(takes_compressed)?;
+    pub(super) fn require_whole(&self, compressed: Result<(), GrpcError>) -> Result<(), GrpcError> {
+        self.require_readable(compressed)?;
         if self.is_within() { Err(GrpcError::CutOff) } else { Ok(()) }
     }
 
@@ -85,8 +85,8 @@ impl GrpcMessages {
     /// # Errors
     /// It is not.
     #[inline]
-    pub(super) fn require_one(&self, takes_compressed: bool) -> Result<(), GrpcError> {
-        self.require_whole(takes_compressed)?;
+    pub(super) fn require_one(&self, compressed: Result<(), GrpcError>) -> Result<(), GrpcError> {
+        self.require_whole(compressed)?;
         if self.begun == 1 { Ok(()) } else { Err(GrpcError::Count { messages: self.begun }) }
     }
 }
@@ -94,6 +94,8 @@ impl GrpcMessages {
 #[cfg(test)]
 mod tests {
     use super::{GrpcError, GrpcMessages};
+
+    const UNASKED: Result<(), GrpcError> = Err(GrpcError::Compressed);
 
     fn read(body: &[u8], at_once: usize) -> (GrpcMessages, Vec<Vec<u8>>) {
         let (mut messages, mut found, mut under_way) = (GrpcMessages::default(), Vec::new(), Vec::new());
@@ -123,7 +125,7 @@ mod tests {
         ];
         for (body, expected) in cases {
             for at_once in 1..=12 {
-                assert_eq!(read(body, at_once).0.require_one(false), expected, "{body:?} by {at_once}");
+                assert_eq!(read(body, at_once).0.require_one(UNASKED), expected, "{body:?} by {at_once}");
             }
         }
     }
@@ -131,7 +133,8 @@ mod tests {
     #[test]
     fn a_compressed_message_is_right_where_it_was_asked_for() {
         let (messages, found) = read(b"\x01\0\0\0\x03abc", 2);
-        assert_eq!((messages.require_one(true), found.len()), (Ok(()), 1));
+        assert_eq!((messages.require_one(Ok(())), found.len()), (Ok(()), 1));
+        assert_eq!(messages.require_one(Err(GrpcError::Encoding)), Err(GrpcError::Encoding));
     }
 
     #[test]
@@ -140,9 +143,9 @@ mod tests {
         for at_once in 1..=body.len() {
             let (messages, found) = read(body, at_once);
             assert_eq!(found, [&b"abc"[..], b"", b"de"], "by {at_once}");
-            assert_eq!(messages.require_whole(false), Err(GrpcError::CutOff));
+            assert_eq!(messages.require_whole(UNASKED), Err(GrpcError::CutOff));
         }
-        assert_eq!(read(&body[..20], 3).0.require_whole(false), Ok(()));
-        assert_eq!(read(b"", 1).0.require_whole(false), Ok(()));
+        assert_eq!(read(&body[..20], 3).0.require_whole(UNASKED), Ok(()));
+        assert_eq!(read(b"", 1).0.require_whole(UNASKED), Ok(()));
     }
 }

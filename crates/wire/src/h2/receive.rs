@@ -238,6 +238,7 @@ impl Http2 {
             Ok(Block::Final(status)) => {
                 stream.status = Some(status);
                 stream.content_length = head.content_length;
+                stream.grpc_coding = head.grpc_coding;
                 // No limit of a block comes near to that.
                 stream.header_bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
             }
@@ -261,6 +262,7 @@ impl Http2 {
         {
             return Some(self.refuse(tag, problem.into()));
         }
+        self.last_coding = stream.grpc_coding;
         let response = Response {
             status: stream.status?.get(),
             header_bytes: stream.header_bytes.into(),

@@ -5,6 +5,7 @@ use std::num::{NonZeroU16, NonZeroU32};
 
 use super::window::ReceiveWindow;
 use crate::exchange::Tag;
+use crate::grpc_status::GrpcCoding;
 use crate::request::RequestKind;
 use crate::template::UploadBody;
 
@@ -22,6 +23,8 @@ pub(super) struct Stream {
     /// The status of the answer, once its header block has come.
     pub(super) status: Option<NonZeroU16>,
     pub(super) content_length: Option<u64>,
+    /// How messages of gRPC are compressed that are, as the header block says.
+    pub(super) grpc_coding: GrpcCoding,
     /// The length of the answer's header block.
     pub(super) header_bytes: u32,
     pub(super) body_bytes: u64,
@@ -146,6 +149,7 @@ impl Streams {
             is_uploading: false,
             status: None,
             content_length: None,
+            grpc_coding: GrpcCoding::default(),
             header_bytes: 0,
             body_bytes: 0,
             framing_bytes: 0,
@@ -183,6 +187,10 @@ impl Streams {
         } else {
             Named::Ended
         }
+    }
+
+    pub(super) fn get(&self, tag: Tag) -> Option<&Stream> {
+        self.by_tag.get(tag)?.as_ref()
     }
 
     #[inline]

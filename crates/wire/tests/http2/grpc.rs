@@ -231,3 +231,40 @@ fn a_stream_that_is_reset_is_no_answer() {
     let (event, _) = end(&[headers(0, 1, &ANSWER_HEAD), reset(1, 8)].concat());
     assert_eq!(event, Event::Refused(0, Refusal::Reset(loadcurve_wire::ErrorCode::Cancel)));
 }
+
+/// The same fields with the way in which compressed messages are compressed.
+fn head_with(encoding: Option<&'static str>) -> Vec<(&'static str, &'static str)> {
+    [&ANSWER_HEAD[..], &encoding.map(|way| ("grpc-encoding", way)).into_iter().collect::<Vec<_>>()].concat()
+}
+
+#[test]
+fn a_compressed_message_can_be_read_where_its_answer_says_by_gzip() {
+    let settings = GrpcSettings { takes_compressed: true, ..GrpcSettings::default() };
+    let template = Grpc::template(&request("POST", &[], MESSAGE)).unwrap();
+    let encoding = Event::Refused(0, Refusal::Malformed(Malformed::Grpc(GrpcError::Encoding)));
+    for (way, flag, is_read) in [
+        (Some("gzip"), 1, true),
+        (Some("gzip"), 0, true),
+        (Some("zstd"), 0, true),
+        (Some("zstd"), 1, false),
+        (Some("identity"), 1, false),
+        (None, 1, false),
+        (None, 0, true),
+    ] {
+        let body = [&[flag][..], &MESSAGE[1..]].concat();
+        let end = headers(END_STREAM, 1, &[("grpc-status", "0")]);
+        let answer = [headers(0, 1, &head_with(way)), data(0, 1, &body), end].concat();
+        for at_once in [1, 5, answer.len()] {
+            let mut exchange = Grpc::new(1, &settings);
+            exchange.open();
+            exchange.receive(&super::support::settings(&[])).unwrap();
+            exchange.begin(0, &template, None, &mut Vec::new());
+            let found = events(&mut exchange, &answer, at_once);
+            if is_read {
+                assert_eq!(status_of(found[0]), Some(GrpcStatus::Ok), "{way:?} {flag}");
+            } else {
+                assert_eq!(found, [encoding], "{way:?} {flag}");
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Calls of gRPC that are kept: each message of the client is answered by the next one of its call.
 
 use loadcurve_wire::{
-    ErrorCode, Event, Exchange as _, Grpc, GrpcAnswer, GrpcSettings, GrpcStatus, Http2Template,
+    ErrorCode, Event, Exchange as _, Grpc, GrpcAnswer, GrpcError, GrpcSettings, GrpcStatus, Http2Template,
     HttpExchange as _, Malformed, Readiness, Received, Refusal, Response, Tag,
 };
 
@@ -338,4 +338,25 @@ fn a_client_that_has_no_more_to_say_ends_its_calls() {
     let mut last = Vec::new();
     exchange.end(&mut last);
     assert_eq!(frames_of(&last), [(DATA, END_STREAM, 1, vec![])]);
+}
+
+#[test]
+fn a_compressed_message_answers_one_where_its_call_says_by_gzip() {
+    let packed = [&[1][..], &ANSWER[1..]].concat();
+    for (way, ends) in [("gzip", false), ("gzip", true), ("zstd", false), ("zstd", true)] {
+        let settings_of_client =
+            GrpcSettings { answer: GrpcAnswer::Each, takes_compressed: true, ..GrpcSettings::default() };
+        let mut exchange = Grpc::new(1, &settings_of_client);
+        exchange.open();
+        exchange.receive(&settings(&[])).unwrap();
+        begin(&mut exchange, 0);
+        let head = headers(0, 1, &[ANSWER_HEAD[0], ANSWER_HEAD[1], ("grpc-encoding", way)]);
+        let body = data(if ends { END_STREAM } else { 0 }, 1, &packed);
+        let (found, fault) = events(&mut exchange, &[head, body].concat(), usize::MAX);
+        if way == "gzip" {
+            assert!(matches!(found[..], [Event::Answered(0, _)]), "{found:?}");
+        } else {
+            assert_eq!((found.len(), fault), (0, Some(Malformed::Grpc(GrpcError::Encoding))));
+        }
+    }
 }
