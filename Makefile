@@ -235,7 +235,7 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	cargo build --quiet --release --locked --package loadcurve-floor
 	$(BIN)/python -m benches.side_by_side
 	$(BIN)/python -m benches.encrypted
-	$(BIN)/python -m benches.grpc
+	$(BIN)/python -m benches.messages
 	$(BIN)/python -m benches.real_servers
 	$(BIN)/python -m benches.lateness
 	$(BIN)/python -m benches.lateness --connections 10 --streams 100

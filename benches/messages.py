@@ -1,9 +1,10 @@
-"""Calls of gRPC beside ghz and h2load, in pairs taken in turn: messages per second, and CPU for each message.
+"""Messages beside other generators, in pairs taken in turn: how many per second, and CPU for each of them.
 
-The server is `limit` on one CPU, and each generator has another one. All send the same message, a text of one
-letter. ghz sends the messages of a call of both directions without awaiting their answers, and ours one at a
-time on each of as many calls. `--ghz PROGRAM` and `--h2load PROGRAM` take others than those of the PATH. One
-that is missing is left out. The CPU of others is that of their whole process; ours that of the generator.
+Calls of gRPC are compared with ghz and h2load, echoes of WebSockets with gcannon. The server is `limit` on
+one CPU, and each generator has another one. All send the same message, a text of one letter. ghz sends the
+messages of a call of both directions without awaiting their answers, and ours one at a time on each of as
+many calls. `--ghz PROGRAM` and so on take others than those of the PATH. One that is missing is left out.
+The CPU of others is that of their whole process; ours that of the generator.
 """
 
 import argparse
@@ -31,6 +32,7 @@ message Who { string name = 1; }
 service Hello { rpc Say (Who) returns (Who); rpc Chat (stream Who) returns (stream Who); }
 """
 MESSAGE = '{"name": "x"}'
+TEXT = "x"
 FRAMED = b"\0\0\0\0\x03\x0a\x01x"
 LOADCURVE = str(Path(sys.executable).with_name("loadcurve"))
 CONNECTIONS, STREAMS = 10, 100
@@ -59,20 +61,28 @@ class Measured:
 
 @dataclass(frozen=True)
 class Case:
-    """Calls of one kind, and how another generator makes them."""
+    """Messages of one kind, and how another generator sends them."""
 
     title: str
-    method: str
     other: str
+    ours: Callable[[Rig], Measured]
     theirs: Callable[[Rig], Measured]
     rate_min: float | None
     cpu_max: float
 
 
-def _ours(rig: Rig, method: str) -> Measured:
-    options = ("--proto", str(rig.folder / "hello.proto"), "--message", MESSAGE, "--json")
-    load = ("-c", str(CONNECTIONS), "--streams", str(STREAMS), "-d", f"{rig.duration_s}s")
-    command = [LOADCURVE, "load", f"grpc://{rig.address}/h.Hello/{method}", *options, *load]
+def _our_calls(method: str, rig: Rig) -> Measured:
+    url = f"grpc://{rig.address}/h.Hello/{method}"
+    streams = ("-c", str(CONNECTIONS), "--streams", str(STREAMS))
+    return _ours(rig, url, "--proto", str(rig.folder / "hello.proto"), "--message", MESSAGE, *streams)
+
+
+def _our_echoes(connections: int, rig: Rig) -> Measured:
+    return _ours(rig, f"ws://{rig.address}/", "--body", TEXT, "-c", str(connections))
+
+
+def _ours(rig: Rig, *words: str) -> Measured:
+    command = [LOADCURVE, "load", *words, "-d", f"{rig.duration_s}s", "--json"]
     finished = run_or_exit(command, rig.cpu, MEASURED_EXIT_CODES)
     result = LoadResult.model_validate_json(finished.output)
     answered, cpu_us = result.rate_rps.answered, result.generator.cpu_per_request_us
@@ -118,10 +128,26 @@ def _read_ghz(finished: Finished, messages: int) -> Measured:
     return Measured(said["rps"] * messages, finished.cpu_s / sent * 1e6)
 
 
+def _gcannon(connections: int, rig: Rig) -> Measured:
+    load = ("-c", str(connections), "-t", "1", "-d", f"{rig.duration_s}s")
+    command = [rig.programs["gcannon"], f"http://{rig.address}/", *load, "--ws", "--ws-msg", TEXT, "--json"]
+    finished = run_or_exit(command, rig.cpu)
+    said = json.loads(finished.output)
+    if any(said["errors"].values()) or not said["responses"]:
+        sys.exit(f"messages of gcannon were not answered: {said['errors']}")
+    return Measured(said["rps"], finished.cpu_s / said["responses"] * 1e6)
+
+
+BOTH_WAYS = "bidirectional"
+_PER_CALL = partial(_ghz, "Chat", MESSAGES_PER_CALL)
 CASES = (
-    Case("unary", "Say", "ghz", partial(_ghz, "Say", 1), None, 0.35),
-    Case("unary", "Say", "h2load", _h2load, None, 0.8),
-    Case("bidirectional", "Chat", "ghz", partial(_ghz, "Chat", MESSAGES_PER_CALL), 3.0, 0.5),
+    Case("unary", "ghz", partial(_our_calls, "Say"), partial(_ghz, "Say", 1), None, 0.35),
+    Case("unary", "h2load", partial(_our_calls, "Say"), _h2load, None, 0.8),
+    Case(BOTH_WAYS, "ghz", partial(_our_calls, "Chat"), _PER_CALL, 3.0, 0.5),
+    *(
+        Case(f"websocket {count}", "gcannon", partial(_our_echoes, count), partial(_gcannon, count), 1.0, 1.0)
+        for count in (50, 500)
+    ),
 )
 
 
@@ -148,24 +174,23 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="cases whose title has it")
     parser.add_argument("--ghz", default="ghz", metavar="PROGRAM", help="where ghz is")
     parser.add_argument("--h2load", default="h2load", metavar="PROGRAM", help="another build of h2load")
+    parser.add_argument("--gcannon", default="gcannon", metavar="PROGRAM", help="where gcannon is")
     arguments = parser.parse_args()
-    programs = {"ghz": arguments.ghz, "h2load": arguments.h2load}
+    programs = {"ghz": arguments.ghz, "h2load": arguments.h2load, "gcannon": arguments.gcannon}
     cpus = own_cpus()
     print(machine())
     for case in (one for one in CASES if arguments.only in one.title):
         if shutil.which(programs[case.other]) is None:
             print(f"{case.title}: not compared with {case.other}, which is not installed")
             continue
-        echo = () if case.title == "unary" else ("--call-messages", "echo")
+        echo = ("--call-messages", "echo") if case.title == BOTH_WAYS else ()
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             (folder / "hello.proto").write_text(SCHEMA)
             (folder / "message").write_bytes(FRAMED)
             with _limit(folder, cpus.server, *echo) as address:
                 rig = Rig(address, folder, arguments.duration, cpus.generator, programs)
-                pairs = pairs_in_turn(
-                    partial(_ours, rig, case.method), partial(case.theirs, rig), arguments.pairs
-                )
+                pairs = pairs_in_turn(partial(case.ours, rig), partial(case.theirs, rig), arguments.pairs)
         _print(case, pairs)
 
 
