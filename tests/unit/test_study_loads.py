@@ -102,8 +102,8 @@ closed: streams = 2
 closed: stream_for = "5s"
     :9: load.stream_for: only used with messages = "events" or "grpc"; set it as well, or remove it
 closed: messages = "websocket"\ngrpc = { message = "{}" }
-    :10: load.grpc: only used with messages = "grpc", and this load has "websocket"; remove it; what a
-    WebSocket sends is the body
+    :10: load.grpc: only used with messages = "grpc", and this load has "websocket"; remove it; body is
+    what a WebSocket sends
 closed: messages = "events"\nmessage_type = "text"
     :10: load.message_type: only used with messages = "websocket", and this load has "events"; remove it
 closed: messages = "events"\npipeline = 2

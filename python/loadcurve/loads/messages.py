@@ -117,5 +117,5 @@ class MessagesTable(LoadTable):
         only = "only used with messages = " + " or ".join(f'"{kind}"' for kind in kinds)
         if self.messages is None:
             return f"{only}; set it as well, or remove it"
-        sent = "; what a WebSocket sends is the body" if (key, self.messages) == ("grpc", WEBSOCKET) else ""
+        sent = "; body is what a WebSocket sends" if (key, self.messages) == ("grpc", WEBSOCKET) else ""
         return f'{only}, and this load has "{self.messages}"; remove it{sent}'
