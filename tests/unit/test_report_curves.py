@@ -89,6 +89,10 @@ def test_the_line_of_a_search_joins_the_loads_of_each_trial_and_of_no_two(run: R
     figure = measure_figure(MEASURES["p99"], *drawn(dataclasses.replace(run, records=chosen)), LOOKS)
     lines = [layer for layer in figure.specification["layer"] if layer["mark"]["type"] == "line"]
     assert [line["encoding"]["detail"]["field"] for line in lines] == ["trial"]
+    # Of three trials two have the same parity: where they meet is an interval, and no band to the next.
+    marks = {layer["mark"]["type"] for layer in figure.specification["layer"]}
+    assert "rule" in marks
+    assert "area" not in marks
 
 
 def test_a_limit_is_a_line_in_the_figure_of_its_own_statistic_alone(run: Run):

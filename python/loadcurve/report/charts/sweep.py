@@ -194,9 +194,12 @@ def _marks(
     usable = [row for row in trials if row["verdict"] != "invalid"]
     invalid = [row for row in trials if row["verdict"] == "invalid"]
     # A layer without rows would have no extent for its axes, so it is left out.
-    marks = interval_marks(base, bounded, reach, as_bands=shown.key is not None, from_zero=measure.from_zero)
+    each_chose = shown.key is not None and each_trial_chose(trials)
+    # Loads at which several trials of a search happen to meet have no band between them.
+    as_bands = shown.key is not None and not each_chose
+    marks = interval_marks(base, bounded, reach, as_bands=as_bands, from_zero=measure.from_zero)
     if usable:
-        if shown.key and each_trial_chose(trials):
+        if each_chose:
             lines = of_trials(usable).encode(detail="trial:N", shape=altair.ShapeValue("circle"))
             marks.append(lines.mark_line(strokeWidth=1, opacity=0.8))
         elif shown.key:
