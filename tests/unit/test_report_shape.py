@@ -10,7 +10,7 @@ from rich.console import Console
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.shape import shapes
-from loadcurve.loads.kinds import WEB
+from loadcurve.loads.kinds import DATABASE, WEB
 from loadcurve.report import shape_words
 from loadcurve.report.section import Report
 from loadcurve.report.sections import everything
@@ -154,6 +154,15 @@ def test_a_wide_interval_of_a_capacity_is_given_by_its_ends():
     assert shape_words.capacity_figure(found) == "8,854 (2,833 to 27,252)"
     near = Capacity((TrialCapacity(100, "exact", None),) * 3, Estimate(100, 97, 104, 3, "t"), None)
     assert shape_words.capacity_figure(near) == "100 ± 4.0 %"
+
+
+def test_a_rate_up_to_which_limits_hold_is_a_number_of_requests():
+    found = Capacity((TrialCapacity(100, "exact", None),) * 3, Estimate(100, 97, 104, 3, "t"), None)
+    words = [shape_words.capacity_words(kind, "rate", found, "p99 < 1s") for kind in (WEB, DATABASE)]
+    assert words == [
+        "keeps p99 < 1s up to 100 ± 4.0 % requests/s.",
+        "keeps p99 < 1s up to 100 ± 4.0 % operations/s.",
+    ]
 
 
 def test_limits_that_fail_and_hold_again_are_reported():

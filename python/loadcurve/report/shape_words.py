@@ -290,6 +290,8 @@ def capacity_words(
     """Say up to which load the limits hold, or that the sweep does not reach so far."""
     trials = found.trials
     loads = [trial.load for trial in trials]
+    # A figure with its interval reads ill before "per second".
+    unit = load.per_second if key == "rate" else text.load_unit(key)
     if found.bound == "at_least":
         least = text.load(key, min(loads))
         said = f"keeps {objective_text} at every load that could be judged: its capacity is at least {least}"
@@ -297,13 +299,13 @@ def capacity_words(
         never = never_words(found, objective_text, is_unjudged=unjudged is not None)
         said = f"{never}: its capacity is below {text.load(key, min(loads))}"
     elif found.bound == "between":
-        said = f"keeps {objective_text} up to a load {capacity_figure(found)} {text.load_unit(key)}"
+        said = f"keeps {objective_text} up to a load {capacity_figure(found)} {unit}"
         said += _between_reserve(found)
     elif found.load is not None:
         one = "" if found.load.n > 1 else " (one trial, so no interval)"
-        said = f"keeps {objective_text} up to {capacity_figure(found)} {text.load_unit(key)}{one}"
+        said = f"keeps {objective_text} up to {capacity_figure(found)} {unit}{one}"
     else:
-        figure = f"{capacity_figure(found)} {text.load_unit(key)}"
+        figure = f"{capacity_figure(found)} {unit}"
         said = f"keeps {objective_text} up to a load that differs between trials: {figure}"
     rate = found.throughput_rps
     if rate is not None and key != "rate":
