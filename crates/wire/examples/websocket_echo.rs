@@ -52,9 +52,9 @@ fn talk(address: &str, target: &str, sends_back: bool) -> Result<String, Failure
         is_chunked: false,
     };
     let settings = WebSocketSettings::new(Handshake::new(&request)?, MessageKind::Text, 1);
-    let mut exchange = WebSocket::new(1, &settings);
+    let mut exchange: WebSocket = WebSocket::new(1, &settings);
     exchange.open();
-    let empty = WebSocket::template(&request)?;
+    let empty = <WebSocket>::template(&request)?;
     exchange.begin(0, &empty, None, &mut Vec::new());
     let mut frames = Frames::default();
     let mut buffer = vec![0; 1 << 16];

@@ -64,6 +64,10 @@ pub trait Exchange: Send {
     /// Whether there are connections on which requests [begin before the handshake is over](Self::begins_early).
     const MAY_BEGIN_EARLY: bool = false;
 
+    /// Whether what arrives answers nothing that was sent on its connection: each message is reported as an answer under the
+    /// tag 0, and the end of the connection by the peer as a refusal under that.
+    const FANS_OUT: bool = false;
+
     /// An exchange for connections that carry at most `most` requests at once.
     fn new(most: usize, settings: &Self::Settings) -> Self;
 

@@ -76,4 +76,7 @@ pub use proxy_protocol::{Ends, proxy_header, proxy_line};
 pub use request::{Body, InvalidRequest, Method, Request, RequestKind, Target, Version, is_path};
 pub use response::{Limits, Progress, Response, ResponseParser};
 pub use tunnel::{PROXY_AUTHORIZATION, Tunnel, connect_request};
-pub use websocket::{Handshake, MessageKind, WebSocket, WebSocketSettings, WebSocketTemplate};
+pub use websocket::{
+    FanOutWebSocket, Handshake, MARKER_BYTES, Marker, MarkerReader, MessageKind, WebSocket,
+    WebSocketSettings, WebSocketTemplate,
+};

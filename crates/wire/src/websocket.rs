@@ -5,6 +5,9 @@
 //! are matched in order. So a template is a message, and what else its request has, the target and the fields, is that of the
 //! handshake; of a list of requests the first one gives it, and the body of each is a message.
 //!
+//! In a *fan-out* ([`FanOutWebSocket`]) no message of the server is an answer: what one client publishes, a server sends to any
+//! number of others. Each message carries a [`Marker`], by which whoever receives it knows which one it is.
+//!
 //! Messages of the server are counted and not kept, in however many fragments they come; pings are answered; a text is UTF-8. A message that no
 //! message of the client has asked for cannot be distinguished from an answer, so it is refused. What a server can make the exchange
 //! hold is bounded: the head of its answer to the upgrade, a control frame, and what waits to be sent to it
@@ -14,6 +17,7 @@ mod accept;
 mod close;
 mod frame;
 mod handshake;
+mod marker;
 mod random;
 mod template;
 mod text;
@@ -39,6 +43,7 @@ use random::Random;
 pub use accept::accept_of;
 pub use frame::{CONTROL_BYTES_MAX, mask};
 pub use handshake::Handshake;
+pub use marker::{MARKER_BYTES, Marker, MarkerReader};
 pub use template::WebSocketTemplate;
 pub use text::Text;
 
@@ -75,9 +80,13 @@ impl WebSocketSettings {
     }
 }
 
-/// One connection's end of WebSocket.
+/// One connection's end of WebSocket in a fan-out, of a publisher or of a subscriber: every message of the server is reported
+/// as an answer under the tag 0, whatever was sent.
+pub type FanOutWebSocket = WebSocket<true>;
+
+/// One connection's end of WebSocket; in a fan-out, that of [`FanOutWebSocket`].
 #[derive(Debug)]
-pub struct WebSocket {
+pub struct WebSocket<const FANS_OUT: bool = false> {
     settings: WebSocketSettings,
     random: Random,
     /// The answer to the upgrade, until that has come; and afterwards, where it was refused.
@@ -110,6 +119,8 @@ pub struct WebSocket {
 struct Upload {
     tag: Tag,
     key: [u8; 4],
+    /// What was written of the message before.
+    sent_bytes: u64,
     offset: u64,
     length: u64,
 }
@@ -132,7 +143,9 @@ struct Message {
     is_begun: bool,
 }
 
-impl Exchange for WebSocket {
+impl<const FANS_OUT: bool> Exchange for WebSocket<FANS_OUT> {
+    const FANS_OUT: bool = FANS_OUT;
+
     type Template = WebSocketTemplate;
     type Carrier = Stream;
     type Answer = Response;
@@ -213,20 +226,28 @@ impl Exchange for WebSocket {
         }
     }
 
+    /// What the template of a fan-out leaves open is the marker.
     #[inline]
-    fn begin(&mut self, tag: Tag, template: &WebSocketTemplate, _: Option<&[u8]>, to: &mut Vec<u8>) {
+    fn begin(&mut self, tag: Tag, template: &WebSocketTemplate, open: Option<&[u8]>, to: &mut Vec<u8>) {
         let opcode = match self.settings.kind {
             MessageKind::Text => Opcode::Text,
             MessageKind::Binary => Opcode::Binary,
         };
         let key = self.random.mask();
-        self.awaited.push_back(tag);
-        write_header(opcode, template.body_bytes(), key, to);
+        let marker = open.filter(|_| FANS_OUT).unwrap_or_default();
+        if !FANS_OUT {
+            self.awaited.push_back(tag);
+        }
+        write_header(opcode, template.body_bytes() + marker.len() as u64, key, to);
         let begin = to.len();
-        to.extend_from_slice(&template.kept);
+        let (before, behind) = template.kept.split_at(if FANS_OUT { template.marker_at } else { 0 });
+        to.extend_from_slice(before);
+        to.extend_from_slice(marker);
+        to.extend_from_slice(behind);
+        let sent_bytes = (to.len() - begin) as u64;
         mask(&mut to[begin..], key, 0);
         if template.following_bytes > 0 {
-            self.upload = Some(Upload { tag, key, offset: 0, length: template.following_bytes });
+            self.upload = Some(Upload { tag, key, sent_bytes, offset: 0, length: template.following_bytes });
         }
     }
 
@@ -249,11 +270,11 @@ impl Exchange for WebSocket {
         to: &mut Vec<u8>,
     ) -> Result<Option<WrittenBody>, F> {
         let Some(upload) = &mut self.upload else { return Ok(None) };
-        let Upload { tag, key, offset, length } = *upload;
+        let Upload { tag, key, sent_bytes, offset, length } = *upload;
         let bytes = shorter(most_bytes.max(1), length - offset);
         let begin = to.len();
         read(BodyPart { tag, offset, bytes }, to)?;
-        mask(&mut to[begin..], key, offset);
+        mask(&mut to[begin..], key, sent_bytes + offset);
         upload.offset += bytes as u64;
         if upload.offset == length {
             self.upload = None;
@@ -295,16 +316,17 @@ impl Exchange for WebSocket {
         }
     }
 
-    /// The answers come in order, so the next ones cannot be distinguished from one that nobody waits for.
+    /// The answers come in order, so the next ones cannot be distinguished from one that nobody waits for; in a fan-out there are
+    /// none.
     fn cancel(&mut self, _tag: Tag) -> bool {
-        self.is_over = true;
-        false
+        self.is_over |= !FANS_OUT;
+        FANS_OUT
     }
 }
 
-impl HttpExchange for WebSocket {
+impl<const FANS_OUT: bool> HttpExchange for WebSocket<FANS_OUT> {
     fn template(request: &Request<'_>) -> Result<WebSocketTemplate, InvalidRequest> {
-        Ok(WebSocketTemplate::new(request))
+        Ok(WebSocketTemplate::new(request, FANS_OUT))
     }
 
     /// A WebSocket has no events.
@@ -320,7 +342,7 @@ impl HttpExchange for WebSocket {
     }
 }
 
-impl WebSocket {
+impl<const FANS_OUT: bool> WebSocket<FANS_OUT> {
     /// Reads up to the next event.
     fn read(
         &mut self,
@@ -386,7 +408,7 @@ impl WebSocket {
             (Opcode::Continuation, None) => return Err(WebSocketError::NothingToContinue.into()),
             (Opcode::Continuation, Some(message)) => message.framing_bytes += bytes,
             (Opcode::Text | Opcode::Binary, Some(_)) => return Err(WebSocketError::Interrupted.into()),
-            (Opcode::Text | Opcode::Binary, None) if self.awaited.is_empty() => {
+            (Opcode::Text | Opcode::Binary, None) if !FANS_OUT && self.awaited.is_empty() => {
                 return Err(Malformed::Unasked);
             }
             (Opcode::Text | Opcode::Binary, None) => {
@@ -405,7 +427,8 @@ impl WebSocket {
         part: &[u8],
         take_body: &mut impl FnMut(Tag, u16, &[u8]),
     ) -> Result<(), Malformed> {
-        let (Some(message), Some(tag)) = (&mut self.message, self.awaited.front()) else { return Ok(()) };
+        let tag = if FANS_OUT { Some(&0) } else { self.awaited.front() };
+        let (Some(message), Some(tag)) = (&mut self.message, tag) else { return Ok(()) };
         message.body_bytes += part.len() as u64;
         if let Some(text) = &mut message.text
             && !text.read(part)
@@ -419,7 +442,8 @@ impl WebSocket {
     /// The last fragment of the message under way has come: it answers the oldest message of the client.
     #[inline]
     fn end_message(&mut self) -> Result<Event, Malformed> {
-        let (Some(message), Some(tag)) = (self.message.take(), self.awaited.pop_front()) else {
+        let tag = if FANS_OUT { Some(0) } else { self.awaited.pop_front() };
+        let (Some(message), Some(tag)) = (self.message.take(), tag) else {
             return Err(Malformed::Unasked);
         };
         let Message { body_bytes, framing_bytes, text, .. } = message;
@@ -438,8 +462,11 @@ impl WebSocket {
         Ok(Event::Answered(tag, response))
     }
 
-    /// Says once of the message under way that it has begun.
+    /// Says once of the message under way that it has begun, where it answers one.
     fn begun(&mut self) -> Option<Event> {
+        if FANS_OUT {
+            return None;
+        }
         let message = self.message.as_mut().filter(|message| !message.is_begun)?;
         message.is_begun = true;
         self.awaited.front().copied().map(Event::Begun)
@@ -475,9 +502,13 @@ impl WebSocket {
         write_control(opcode, &self.control, key, &mut self.output);
     }
 
-    /// Says of the next message under way that it is not answered any more.
+    /// Says of the next message under way that it is not answered any more; in a fan-out, of the connection.
     fn refuse_next(&mut self) -> Option<Event> {
         let code = self.closed.as_ref()?.code;
+        if FANS_OUT {
+            let is_said = std::mem::replace(&mut self.is_over, true);
+            return (!is_said).then_some(Event::Refused(0, Refusal::Closed(code)));
+        }
         let tag = self.awaited.pop_front()?;
         self.upload = self.upload.filter(|upload| upload.tag != tag);
         Some(Event::Refused(tag, Refusal::Closed(code)))

@@ -125,7 +125,7 @@ fn a_message_that_is_read_while_it_is_written_is_one_frame_and_a_pong_waits_for_
     let mut exchange = with_messages(0);
     let following = Request { body: Body::Following(body.len() as u64), ..request(&[], b"") };
     let mut written = Vec::new();
-    exchange.begin(0, &WebSocket::template(&following).unwrap(), None, &mut written);
+    exchange.begin(0, &<WebSocket>::template(&following).unwrap(), None, &mut written);
     assert!(exchange.holds_requests_back() && exchange.is_writing_body(0));
     events_of(&mut exchange, &frame(FIN | PING, b"!")).unwrap();
     assert!(!exchange.has_output(), "there is no place for it");

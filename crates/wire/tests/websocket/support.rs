@@ -33,7 +33,7 @@ pub(crate) fn settings(headers: &[(&str, &str)], kind: MessageKind) -> WebSocket
 
 /// A new connection, and the head of its request for the upgrade.
 pub(crate) fn opened(most: usize, settings: &WebSocketSettings) -> (WebSocket, String) {
-    let mut exchange = WebSocket::new(most, settings);
+    let mut exchange: WebSocket = WebSocket::new(most, settings);
     exchange.open();
     let mut head = Vec::new();
     exchange.write_output(&mut head);
@@ -73,7 +73,7 @@ pub(crate) fn with_messages(count: usize) -> WebSocket {
 /// Begins a message; gives what is written.
 pub(crate) fn begin(exchange: &mut WebSocket, tag: Tag, body: &[u8]) -> Vec<u8> {
     let mut written = Vec::new();
-    exchange.begin(tag, &WebSocket::template(&request(&[], body)).unwrap(), None, &mut written);
+    exchange.begin(tag, &<WebSocket>::template(&request(&[], body)).unwrap(), None, &mut written);
     written
 }
 
