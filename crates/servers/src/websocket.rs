@@ -1,6 +1,7 @@
 //! WebSocket from memory (RFC 6455), as a server that echoes: each message goes back as it came, frame by frame.
 //!
-//! Nothing of a message is held, however long it is: what comes of its body goes back at once, without its mask. What a text
+//! Nothing of a message is held, however long it is: what comes of its body goes back at once, without its mask. One that goes
+//! to others instead ([`Echo::apart`]) is held until it is whole, so that it is not in the middle of another one. What a text
 //! says is not looked at. Pings are answered, and a close is answered with its code and ends the connection, as does a frame that breaks the
 //! rules.
 
@@ -9,6 +10,9 @@ use loadcurve_wire::websocket::{CONTROL_BYTES_MAX, accept_of, mask};
 /// The longest header of a client's frame.
 const HEADER_BYTES_MAX: usize = 14;
 const PROTOCOL_ERROR: u16 = 1002;
+const TOO_BIG: u16 = 1009;
+/// How much is held of messages that go to others.
+pub const APART_BYTES_MAX: u64 = 1024 * 1024;
 
 const FIN: u8 = 0x80;
 const MASKED: u8 = 0x80;
@@ -55,6 +59,16 @@ pub struct Echo {
     /// Whether a message has begun, and its last frame has not.
     is_in_message: bool,
     is_over: bool,
+    /// What does not go back to who has sent it; nothing where all of it does.
+    apart: Option<Apart>,
+}
+
+/// Messages that go to others.
+#[derive(Debug, Default)]
+struct Apart {
+    frames: Vec<u8>,
+    /// How much of it are whole messages.
+    whole_bytes: usize,
 }
 
 /// A frame whose header has come.
@@ -68,6 +82,20 @@ struct Frame {
 }
 
 impl Echo {
+    /// One that keeps messages for others: see [`Self::take_messages`].
+    #[must_use]
+    pub fn apart() -> Self {
+        Self { apart: Some(Apart::default()), ..Self::default() }
+    }
+
+    /// Appends the messages that are whole, as frames of a server, to what goes to others; none where they go back. A
+    /// message that is longer than [`APART_BYTES_MAX`] is refused.
+    pub fn take_messages(&mut self, to: &mut Vec<u8>) {
+        let Some(apart) = &mut self.apart else { return };
+        to.extend_from_slice(&apart.frames[..apart.whole_bytes]);
+        apart.frames.drain(..std::mem::take(&mut apart.whole_bytes));
+    }
+
     /// Whether the last that is said has been said.
     #[must_use]
     pub fn is_over(&self) -> bool {
@@ -144,7 +172,12 @@ impl Echo {
         key.copy_from_slice(&self.header[end - 4..end]);
         if !is_control {
             self.is_in_message = !is_last;
-            write_header(first, length, to);
+            let held = self.apart.as_mut().map(|apart| &mut apart.frames);
+            if held.as_ref().is_some_and(|held| held.len() as u64 + length > APART_BYTES_MAX) {
+                self.close(&TOO_BIG.to_be_bytes(), to);
+                return;
+            }
+            write_header(first, length, held.unwrap_or(to));
         }
         self.frame = Some(Frame { opcode, key, offset: 0, length });
     }
@@ -155,7 +188,11 @@ impl Echo {
         let left = frame.length - frame.offset;
         let taken = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
         let is_control = frame.opcode >= CLOSE;
-        let into = if is_control { &mut self.control } else { &mut *to };
+        let into = match &mut self.apart {
+            _ if is_control => &mut self.control,
+            Some(apart) => &mut apart.frames,
+            None => &mut *to,
+        };
         let begin = into.len();
         into.extend_from_slice(&bytes[..taken]);
         mask(&mut into[begin..], frame.key, frame.offset);
@@ -165,6 +202,8 @@ impl Echo {
             self.frame = None;
             if is_control {
                 self.answer_control(opcode, to);
+            } else if let (Some(apart), false) = (&mut self.apart, self.is_in_message) {
+                apart.whole_bytes = apart.frames.len();
             }
         }
         taken

@@ -32,6 +32,8 @@ pub(super) enum Protocol {
     /// Boxed so that a connection of HTTP/1.x has next to nothing of it.
     Http2(Box<http2::Connection>),
     WebSocket(Echo),
+    /// What one of them sends goes to all others.
+    Broadcast(Box<Echo>),
 }
 
 /// One client's connection.
@@ -70,7 +72,9 @@ impl Connection {
         match &self.protocol {
             Protocol::Http1(http1) => http1.is_ending(&self.transport),
             // What still comes is read, so that the client can close without losing what it was sent.
-            Protocol::Undecided(_) | Protocol::Http2(_) | Protocol::WebSocket(_) => false,
+            Protocol::Undecided(_) | Protocol::Http2(_) | Protocol::WebSocket(_) | Protocol::Broadcast(_) => {
+                false
+            }
         }
     }
 
@@ -81,6 +85,7 @@ impl Connection {
             Protocol::Http1(http1) => http1.is_idle(),
             Protocol::Http2(http2) => http2.is_idle(),
             Protocol::WebSocket(echo) => echo.is_idle(),
+            Protocol::Broadcast(echo) => echo.is_idle(),
         };
         waits_for_nothing && self.transport.is_clear()
     }
@@ -88,7 +93,7 @@ impl Connection {
     /// When the next answer is due of those that wait for their time.
     pub(super) fn next_due(&self) -> Option<Duration> {
         match &self.protocol {
-            Protocol::Undecided(_) | Protocol::WebSocket(_) => None,
+            Protocol::Undecided(_) | Protocol::WebSocket(_) | Protocol::Broadcast(_) => None,
             Protocol::Http1(http1) => http1.next_due(),
             Protocol::Http2(http2) => http2.next_due(),
         }
@@ -99,7 +104,9 @@ impl Connection {
         match &mut self.protocol {
             Protocol::Undecided(_) => Step::Break(()),
             Protocol::Http1(http1) => http1.end_of_requests(),
-            Protocol::WebSocket(_) => super::websocket::end_of_messages(&mut self.transport),
+            Protocol::WebSocket(_) | Protocol::Broadcast(_) => {
+                super::websocket::end_of_messages(&mut self.transport)
+            }
             Protocol::Http2(http2) => super::http2::end_of_requests(http2, &mut self.transport),
         }
     }
@@ -110,7 +117,9 @@ impl Connection {
             self.transport.send_unsent()?;
         }
         match &mut self.protocol {
-            Protocol::Undecided(_) | Protocol::Http1(_) | Protocol::WebSocket(_) => Step::Continue(()),
+            Protocol::Undecided(_) | Protocol::Http1(_) | Protocol::WebSocket(_) | Protocol::Broadcast(_) => {
+                Step::Continue(())
+            }
             Protocol::Http2(http2) => super::http2::go_on(http2, &mut self.transport, batch),
         }
     }
@@ -119,7 +128,7 @@ impl Connection {
     pub(super) fn release(&mut self, now: Duration, batch: &mut Vec<u8>) -> Step {
         self.last_active = now;
         match &mut self.protocol {
-            Protocol::Undecided(_) | Protocol::WebSocket(_) => Step::Continue(()),
+            Protocol::Undecided(_) | Protocol::WebSocket(_) | Protocol::Broadcast(_) => Step::Continue(()),
             Protocol::Http1(http1) => http1.release(now, &mut self.transport),
             Protocol::Http2(http2) => super::http2::release(http2, now, &mut self.transport, batch),
         }
@@ -128,7 +137,9 @@ impl Connection {
     /// Closes it, because nobody uses it.
     pub(super) fn close(&mut self, batch: &mut Vec<u8>) -> Step {
         match &mut self.protocol {
-            Protocol::Undecided(_) | Protocol::Http1(_) | Protocol::WebSocket(_) => Step::Break(()),
+            Protocol::Undecided(_) | Protocol::Http1(_) | Protocol::WebSocket(_) | Protocol::Broadcast(_) => {
+                Step::Break(())
+            }
             Protocol::Http2(http2) => super::http2::close(http2, &mut self.transport, batch),
         }
     }
@@ -202,6 +213,20 @@ impl Clients {
         self.with_token(client.slot as u64, |connection| {
             if connection.id == client { act(connection) } else { Step::Continue(()) }
         });
+    }
+
+    /// Sends messages to all clients of the broadcast but the one with this token. A client that does not take what it is sent is
+    /// closed, so that the others need not wait and nothing is held for it.
+    pub(super) fn broadcast(&mut self, from: u64, messages: &[u8]) {
+        for slot in 0..self.slots.len() as u64 {
+            self.with_token(slot, |connection| match &connection.protocol {
+                Protocol::Broadcast(_) if connection.transport.is_congested() => Step::Break(()),
+                Protocol::Broadcast(echo) if slot != from && !echo.is_over() => {
+                    connection.transport.write(messages)
+                }
+                _ => Step::Continue(()),
+            });
+        }
     }
 
     /// How many connections there are.

@@ -18,6 +18,8 @@ use super::transport::{BATCH_BYTES, End, LongBody, Transport};
 const STREAM_HEAD: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+/// What asks for the WebSocket whose messages go to all others of it.
+const BROADCAST: &[u8] = b"GET /broadcast ";
 /// A request header longer than this is refused.
 const LONGEST_HEADER_BYTES: usize = 16 * 1024;
 
@@ -28,8 +30,17 @@ pub(super) struct Http1 {
     partial: Vec<u8>,
     /// Used by scripts alone: the answers that wait for their time, in order.
     held: VecDeque<Held>,
-    /// Whether the last request has switched to WebSocket, so that what follows it is of that.
-    is_upgraded: bool,
+    /// How the last request has switched to WebSocket, if it did, so that what follows it is of that.
+    upgraded: Option<Upgraded>,
+}
+
+/// What becomes of the messages of a WebSocket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Upgraded {
+    /// Each goes back.
+    Echo,
+    /// Each goes to all others.
+    Broadcast,
 }
 
 /// An answer that waits for its time, or a part of one.
@@ -75,7 +86,7 @@ impl Http1 {
             joined.drain(..consumed);
             self.partial = joined;
         }
-        if self.partial.len() > LONGEST_HEADER_BYTES && !self.is_upgraded {
+        if self.partial.len() > LONGEST_HEADER_BYTES && self.upgraded.is_none() {
             Step::Break(())
         } else {
             Step::Continue(())
@@ -113,8 +124,8 @@ impl Http1 {
             if answer.close {
                 return Step::Continue(bytes.len());
             }
-            if answer.upgrades {
-                self.is_upgraded = true;
+            if answer.upgrades.is_some() {
+                self.upgraded = answer.upgrades;
                 break;
             }
         }
@@ -136,8 +147,8 @@ impl Http1 {
         let mut consumed = 0;
         while let Some(length) = answers.prepare(&bytes[consumed..]) {
             consumed += length;
-            if answers.last().upgrades {
-                self.is_upgraded = true;
+            if answers.last().upgrades.is_some() {
+                self.upgraded = answers.last().upgrades;
                 transport.write(&answers.last().bytes)?;
                 break;
             }
@@ -186,8 +197,8 @@ impl Http1 {
     }
 
     /// What has come behind a request that has switched to WebSocket, once there was one.
-    pub(super) fn take_behind_upgrade(&mut self) -> Option<Vec<u8>> {
-        self.is_upgraded.then(|| std::mem::take(&mut self.partial))
+    pub(super) fn take_behind_upgrade(&mut self) -> Option<(Upgraded, Vec<u8>)> {
+        self.upgraded.map(|upgraded| (upgraded, std::mem::take(&mut self.partial)))
     }
 
     /// Whether its last answer is made, so that nothing more is read.
@@ -251,8 +262,8 @@ pub(super) struct Answer {
     body: Option<LongBody>,
     /// Whether it is the last one of its connection.
     close: bool,
-    /// Whether it switches to WebSocket.
-    upgrades: bool,
+    /// How it switches to WebSocket, if it does.
+    upgrades: Option<Upgraded>,
 }
 
 /// The content, and the answer to the latest request: one that equals it, byte for byte, is not read again.
@@ -326,7 +337,11 @@ impl Answers {
 /// The answer to one request header, with a further field.
 fn answer_to(request: &[u8], content: &Content, field: &str) -> Answer {
     match websocket::upgrade(&String::from_utf8_lossy(request)) {
-        Some(upgrade) => Answer { bytes: upgrade.into_bytes(), upgrades: true, ..Answer::default() },
+        Some(upgrade) => {
+            let is_broadcast = request.starts_with(BROADCAST);
+            let upgrades = Some(if is_broadcast { Upgraded::Broadcast } else { Upgraded::Echo });
+            Answer { bytes: upgrade.into_bytes(), upgrades, ..Answer::default() }
+        }
         None => Directed::to(request, content).encoded(field),
     }
 }
@@ -396,10 +411,10 @@ impl Directed {
         let close = self.connection == Persistence::Close;
         if body.len() > BATCH_BYTES {
             let body = Some(LongBody { reply: self.reply.clone(), rest: body });
-            return Answer { bytes, body, close, upgrades: false };
+            return Answer { bytes, body, close, upgrades: None };
         }
         self.reply.append_body(body, &mut bytes);
-        Answer { bytes, body: None, close, upgrades: false }
+        Answer { bytes, body: None, close, upgrades: None }
     }
 }
 

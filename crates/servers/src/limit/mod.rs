@@ -23,7 +23,7 @@ use crate::listening;
 
 use clients::{Clients, Connection, LISTENER, Protocol};
 pub(crate) use faults::Faults;
-use http1::{Answering, Answers, Http1};
+use http1::{Answering, Answers, Http1, Upgraded};
 use http2::Streams;
 use http3::{DATAGRAMS, Datagrams};
 use playback::Playback;
@@ -141,6 +141,10 @@ pub(crate) fn serve(settings: Settings, content: Content) -> io::Result<Infallib
                 continue;
             }
             clients.with_token(token, |connection| server.turn(connection, event.flags, &mut buffer));
+            if !server.broadcast.is_empty() {
+                clients.broadcast(token, &server.broadcast);
+                server.broadcast.clear();
+            }
         }
         server.keep_time(&mut clients, datagrams.as_mut());
         if let Some(datagrams) = &mut datagrams {
@@ -175,6 +179,8 @@ struct Server {
     answers: Answers,
     /// Answers that wait to be written with the next ones.
     batch: Vec<u8>,
+    /// Messages that go to the other clients of the broadcast; empty in between.
+    broadcast: Vec<u8>,
     /// What is played for the clients, if there is a script.
     playback: Option<Playback>,
     /// What clients are shown where they are to speak TLS.
@@ -190,6 +196,7 @@ impl Server {
         Self {
             answers: Answers::new(content),
             batch: Vec::new(),
+            broadcast: Vec::new(),
             playback,
             identity: None,
             speaks_http2: false,
@@ -315,8 +322,11 @@ impl Server {
             Protocol::Http1(http1) => {
                 let mut answering = Answering { answers: &mut self.answers, played, batch: &mut self.batch };
                 http1.answer(transport, bytes, &mut answering)?;
-                if let Some(behind) = http1.take_behind_upgrade() {
-                    connection.protocol = Protocol::WebSocket(Echo::default());
+                if let Some((upgraded, behind)) = http1.take_behind_upgrade() {
+                    connection.protocol = match upgraded {
+                        Upgraded::Echo => Protocol::WebSocket(Echo::default()),
+                        Upgraded::Broadcast => Protocol::Broadcast(Box::new(Echo::apart())),
+                    };
                     return self.answer(connection, &behind);
                 }
             }
@@ -326,6 +336,10 @@ impl Server {
                 http2::answer(http2, transport, bytes, &mut streams, &mut self.batch)?;
             }
             Protocol::WebSocket(echo) => websocket::answer(echo, transport, bytes, &mut self.batch)?,
+            Protocol::Broadcast(echo) => {
+                websocket::answer(echo, transport, bytes, &mut self.batch)?;
+                echo.take_messages(&mut self.broadcast);
+            }
         }
         if let Some(playback) = &mut self.playback {
             playback.watch(connection);

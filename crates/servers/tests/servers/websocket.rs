@@ -114,3 +114,57 @@ fn limit_upgrades_and_echoes_on_the_port_on_which_it_answers() {
         assert!(heard.starts_with(b"HTTP/1.1 200 OK\r\n"));
     }
 }
+
+/// A client of the program whose handshake for this path is over.
+fn upgraded(server: &Server, path: &str) -> std::net::TcpStream {
+    let mut client = server.connect().stream;
+    client.write_all(UPGRADE.replace("/echo", path).as_bytes()).unwrap();
+    let mut answer = vec![0; UPGRADED.len()];
+    client.read_exact(&mut answer).unwrap();
+    assert_eq!(answer, UPGRADED.as_bytes());
+    client
+}
+
+#[test]
+fn a_message_of_the_broadcast_comes_whole_to_all_of_its_other_clients_and_to_nobody_else() {
+    let server = Server::start("limit", &[]);
+    let mut publishers = [upgraded(&server, "/broadcast"), upgraded(&server, "/broadcast")];
+    let mut subscribers = [0; 3].map(|_| upgraded(&server, "/broadcast"));
+    let mut echoing = upgraded(&server, "/echo");
+    // The first fragment of the one waits for its last one; the message of the other is not put between them.
+    publishers[0].write_all(&frame(0x01, b"on")).unwrap();
+    publishers[0].write_all(&frame(0x89, b"")).unwrap();
+    let mut pong = [0; 2];
+    publishers[0].read_exact(&mut pong).unwrap();
+    assert_eq!(pong, [0x8a, 0]);
+    publishers[1].write_all(&frame(0x81, b"two")).unwrap();
+    let other = b"\x81\x03two";
+    let mut first = [0; 5];
+    subscribers[0].read_exact(&mut first).unwrap();
+    assert_eq!(&first, other);
+    publishers[0].write_all(&frame(0x80, b"e")).unwrap();
+    let whole = b"\x01\x02on\x80\x01e";
+    for (client, expected) in [(&mut subscribers[0], whole.to_vec()), (&mut publishers[1], whole.to_vec())] {
+        let mut found = vec![0; expected.len()];
+        client.read_exact(&mut found).unwrap();
+        assert_eq!(found, expected);
+    }
+    for client in &mut subscribers[1..] {
+        let mut found = vec![0; other.len() + whole.len()];
+        client.read_exact(&mut found).unwrap();
+        assert_eq!(found, [&other[..], whole].concat());
+    }
+    echoing.write_all(HELLO).unwrap();
+    let mut back = [0; HELLO_BACK.len()];
+    echoing.read_exact(&mut back).unwrap();
+    assert_eq!(back, HELLO_BACK);
+}
+
+#[test]
+fn a_message_of_the_broadcast_that_is_too_long_to_be_held_is_refused() {
+    let mut echo = Echo::apart();
+    let header = [&[0x82, 0xff][..], &(2_u64 << 20).to_be_bytes(), &[0; 4]].concat();
+    let mut own = Vec::new();
+    echo.receive(&header, &mut own);
+    assert_eq!((own, echo.is_over()), (vec![0x88, 2, 0x03, 0xf1], true));
+}
