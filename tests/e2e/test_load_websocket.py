@@ -27,3 +27,37 @@ def test_a_refused_upgrade_is_named_and_nothing_is_measured(sandbox):
         finished = sandbox.run("load", f"ws://{server.authority}/chat", "--body", "x", "-n", 1)
     assert finished.returncode == 4
     assert "the server refused the upgrade to WebSocket with status 204" in finished.stderr
+
+
+def test_each_message_that_is_published_reaches_each_subscriber(sandbox, address):
+    load = ("load", f"ws://{address}/broadcast", "--body", "hello", "-c", 2, "--subscribers", 20)
+    result = json.loads(sandbox.run(*load, "-n", 100, "--json").stdout)
+    assert (result["requests"]["answered"], result["requests"]["failed"]) == (100, 0)
+    deliveries = result["deliveries"]
+    assert (deliveries["expected"], deliveries["delivered"], deliveries["reach"]) == (2000, 2000, 1.0)
+    assert deliveries["latency_ms"]["count"] == 2000
+    assert deliveries["subscribers"]["opened"] == 20
+    assert result["load"]["subscribers"] == 20
+    assert result["verdict"]["status"] == "valid", result["verdict"]
+
+
+def test_the_terminal_says_reach_and_subscribers(sandbox, address):
+    load = ("load", f"ws://{address}/broadcast", "--body", "x", "--subscribers", 3, "-c", 1, "-n", 10)
+    shown = sandbox.run(*load).stdout
+    assert "reach 100 %: 30 of 30 came" in shown
+    assert "3 of 3 opened" in shown
+
+
+def test_messages_that_nobody_receives_are_named_and_nothing_is_measured(sandbox, address):
+    load = ("load", f"ws://{address}/echo", "--body", "x", "--subscribers", 3, "--timeout", "300ms", "-n", 10)
+    finished = sandbox.run(*load)
+    assert finished.returncode == 4
+    assert "nobody receives it" in finished.stderr
+    assert "the server sends nothing on that is published" in finished.stderr
+
+
+def test_more_subscribers_than_descriptors_are_refused_before_the_load(sandbox, address):
+    load = ("load", f"ws://{address}/broadcast", "--body", "x", "--subscribers", 100_000_000, "-n", 10)
+    finished = sandbox.run(*load)
+    assert finished.returncode in {2, 4}
+    assert "open files" in finished.stderr

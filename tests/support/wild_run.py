@@ -279,7 +279,7 @@ def _point(
 
 
 def _add_up(load: dict[str, Any]) -> None:
-    """Make counts agree: of what was due and became of it, of machines, of answers by status, of events."""
+    """Make counts agree: of what was due and became of it, of machines, of answers by status, of messages."""
     machines = (load.get("machines") or {}).get("parts", ())
     parts = [part["requests"] for part in machines if part["requests"]]
     whole = load["requests"]
@@ -294,6 +294,10 @@ def _add_up(load: dict[str, Any]) -> None:
             events["reconnects_with_id"] = min(events["reconnects_with_id"], events.get("reconnects") or 0)
         if events["expected"] is not None:
             events["delivered"] = min(events["delivered"], events["expected"])
+    if deliveries := load.get("deliveries"):
+        deliveries["delivered"] = min(deliveries["delivered"], deliveries["expected"])
+        subscribers = deliveries["subscribers"]
+        subscribers["opened"] = min(subscribers["opened"], subscribers["asked"])
     for counts in (*parts, whole):
         counts["due"] = sum(counts[end] or 0 for end in ENDS)
 

@@ -1,18 +1,22 @@
 //! A few requests as a load makes them, outside of one: what a server is verified by is what is measured.
 
 use loadcurve_plan::{HttpLoad, Requests};
-use loadcurve_record::Failure;
+use loadcurve_record::{Class as _, Failure};
 use loadcurve_wire::{HttpExchange, Response};
 use serde::Serialize;
 
 use crate::agreement::refuse_tls;
 use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
+use crate::load::one_delivery;
 use crate::requests::RequestSource;
+use crate::result::LoadResult;
 use crate::spoken::visit_exchange;
 use crate::transport::Transport;
 use crate::visitor::{ExchangeVisitor, Spoken};
 
+/// What a message is verified with that has come to a subscriber: it has no status.
+const DELIVERED: u16 = 200;
 /// What servers of TLS that know HTTP answer a request in clear text.
 const BAD_REQUEST: u16 = 400;
 
@@ -69,6 +73,40 @@ fn may_come_from_tls(outcome: &Result<Answer, Unanswered>) -> bool {
     }
 }
 
+/// What became of one message that was published for one subscriber.
+fn delivered(result: &LoadResult, plan: &HttpLoad) -> Result<Answer, Unanswered> {
+    if let (Some(deliveries), 1) = (&result.deliveries, result.requests.answered) {
+        return Ok(Answer { status: DELIVERED, body_bytes: deliveries.delivered_bytes, call: None });
+    }
+    let deliveries = result.deliveries.as_deref();
+    let subscribers = deliveries.map(|deliveries| &deliveries.subscribers);
+    let ended =
+        subscribers.and_then(|one| one.refused.iter().chain(one.closed.iter()).find(|(_, count)| *count > 0));
+    if let Some((failure, _)) = ended {
+        let text = format!("the connection of its subscriber has failed ({})", failure.code());
+        return Err(Unanswered { failure, text });
+    }
+    let others = deliveries.map_or(0, |deliveries| deliveries.unmarked + deliveries.of_other_loads);
+    let beside = if others > 0 {
+        "; what came instead has not the marker of the message, which the server has to send on as it is"
+    } else {
+        "; the server sends nothing on that is published, or not to this path"
+    };
+    let failure = result
+        .errors
+        .iter()
+        .find(|(_, count)| *count > 0)
+        .map_or(Failure::Undelivered, |(failure, _)| failure);
+    let text = match failure {
+        Failure::Undelivered => format!(
+            "nobody receives it: a subscriber had no such message within {} s{beside}",
+            plan.timeout_s
+        ),
+        other => format!("the publisher's message failed ({})", other.code()),
+    };
+    Err(Unanswered { failure, text })
+}
+
 struct Asking<'a> {
     plan: &'a HttpLoad,
     take_body: &'a mut dyn FnMut(usize, &[u8]),
@@ -86,6 +124,11 @@ impl ExchangeVisitor for Asking<'_> {
         let Requests::Given(given) = &plan.work.requests else {
             return Err(StartError::Plan("requests of a list can only be sent by a load".into()));
         };
+        if plan.work.subscribers().is_some() {
+            let result = one_delivery::<E>(plan, spoken, is_interrupted)?;
+            // All messages go the same way.
+            return Ok(vec![delivered(&result, plan); given.len()]);
+        }
         let requests = RequestSource::<E>::open(plan)?;
         let mut outcomes = Vec::with_capacity(given.len());
         for place in 0..given.len() {

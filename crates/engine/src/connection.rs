@@ -249,6 +249,12 @@ impl<W: Work> Connection<W> {
         Some((request, sent))
     }
 
+    /// Something has come that answers nothing of this connection.
+    pub(crate) fn received(&mut self, now: Nanos) {
+        self.answers += 1;
+        self.answered = now;
+    }
+
     /// The answer to a request that this connection has carried, complete now, as results count it.
     pub(crate) fn answer(
         &self,

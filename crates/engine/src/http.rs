@@ -7,6 +7,7 @@ use loadcurve_record::{Failure, MismatchedBody, OperationTally, Recorder, SlowRe
 use loadcurve_wire::HttpExchange;
 
 use crate::capacity::Capacity;
+use crate::deliveries;
 use crate::gathered::Gathered;
 use crate::http3_summary::{self, Bodies};
 use crate::kernel::TcpCounters;
@@ -73,6 +74,7 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
             )));
         }
         summary.result.messages = messages::summary(self.plan, recorder, summary.merged.length);
+        summary.result.deliveries = deliveries::summary(self.plan, recorder, summary.merged.length);
         let ports = self
             .capacity
             .and_then(|capacity| port_shortage(&summary.result, self.plan, &summary.merged, capacity));
@@ -80,7 +82,7 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
         let evidence = &mut summary.evidence;
         evidence.resumption = resumption;
         evidence.disruptions = disruptions;
-        evidence.consider_streams(&recorder.messages);
+        evidence.consider_messages(self.plan.work.subscribers(), recorder);
         if recorder.messages.ended_by_client > 0 {
             summary.result.waited_through = None;
         }

@@ -67,6 +67,9 @@ fn check_follows(plan: &HttpLoad, first: &HttpLoad) -> Result<(), String> {
     if !matches!(plan.stop, Stop::DurationS(_)) {
         return Err("a level that another one follows requires a duration".into());
     }
+    if plan.work.subscribers().is_some() {
+        return Err("a load with subscribers has one level".into());
+    }
     let mut same = HttpLoad {
         model: first.model.clone(),
         stop: first.stop,

@@ -44,6 +44,7 @@ mod capacity;
 mod clock;
 mod connection;
 mod deadlines;
+mod deliveries;
 mod dialogue;
 mod echo;
 mod error;

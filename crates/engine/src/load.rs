@@ -1,12 +1,14 @@
 //! One load on a web server from start to result.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use loadcurve_plan::{HttpLoad, HttpVersion, Pace, Share};
+use loadcurve_plan::{HttpLoad, HttpVersion, Messages, Model, Nanos, Pace, Share, Stop, WebSocket};
 use loadcurve_wire::{HttpExchange, Stream};
 
 use crate::capacity::Capacity;
+use crate::clock;
 use crate::error::StartError;
 use crate::gathered::Gathered;
 use crate::http::HttpSummary;
@@ -14,6 +16,7 @@ use crate::io::epoll::Epoll;
 use crate::io::route::Route;
 use crate::io::uring::Uring;
 use crate::io::{Carries, Io as _};
+use crate::one_connection::epoll;
 use crate::part::{Finished, Part};
 use crate::protection::OverQuic;
 use crate::requests::RequestSource;
@@ -26,7 +29,10 @@ use crate::thread_group::{Begins, CpuMeter, Member, ThreadGroup};
 use crate::transport::{Starts, Transport, numbers};
 use crate::visitor::{ExchangeVisitor, Protocol, ProtocolVisitor, Spoken};
 use crate::work::{CarrierOf, Work};
-use crate::worker::{Waiting, Worker, WorkerConfiguration};
+use crate::worker::{FanOutConfiguration, Waiting, Worker, WorkerConfiguration};
+
+/// How long it is waited between two looks whether a single message has come.
+const MOMENT: Nanos = Nanos::from_millis(1);
 
 /// Starts a load on a web server; its limits are checked before the first connection. It begins when its connections
 /// are open.
@@ -89,6 +95,37 @@ impl ExchangeVisitor for Whole<'_> {
                 .of(Gathered::from_iter([finished]))
         }))
     }
+}
+
+/// Publishes one message for one subscriber, as a load does that has subscribers.
+///
+/// # Errors
+/// As for [`start`].
+pub(crate) fn one_delivery<E: HttpExchange<Carrier: Transport> + 'static>(
+    plan: &HttpLoad,
+    spoken: Spoken<E::Settings>,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Result<LoadResult, StartError> {
+    let one = HttpLoad {
+        model: Model::Closed { connections: 1 },
+        stop: Stop::RequestsTotal(1),
+        warmup_s: 0.0,
+        ..plan.clone()
+    };
+    let one = one.with(|http| {
+        let message_type = http.messages.as_ref().and_then(Messages::websocket).map(|one| one.message_type);
+        let message_type = message_type.unwrap_or_default();
+        http.messages = Some(Messages::WebSocket(WebSocket { message_type, subscribers: Some(1) }));
+    });
+    let mut waiting = epoll(plan)?;
+    let running = Whole { plan: &one, begins: Begins::WhenReady }.visit::<E>(spoken)?;
+    while !running.is_finished() {
+        if is_interrupted() {
+            running.stop();
+        }
+        waiting.wait(clock::now() + MOMENT);
+    }
+    Ok(running.finish())
 }
 
 /// The sockets at which the server of a load takes datagrams, where it takes any on this machine.
@@ -178,7 +215,12 @@ impl<E: HttpExchange<Carrier: Transport> + 'static> Begun<E> {
             return Err(StartError::Plan(text));
         }
         let requests = RequestSource::<E>::open(plan)?;
-        let capacity = Capacity::secure(plan, connections).map_err(StartError::Machine)?;
+        let listening = plan.work.subscribers().unwrap_or(0);
+        if listening > 0 && share.of() > 1 {
+            let text = "a load with subscribers is sent by one machine, whose clock counts latencies";
+            return Err(StartError::Plan(text.into()));
+        }
+        let capacity = Capacity::secure(plan, connections + listening).map_err(StartError::Machine)?;
         let mut group = ThreadGroup::new(plan.threads, &plan.cpus, begins)?;
         let shares: Vec<Share> = (0..plan.threads).map(|index| share.part(index, plan.threads)).collect();
         let threads = Threads { plan, requests: &requests, shares: &shares, settings, group: &mut group };
@@ -209,13 +251,20 @@ impl<E: HttpExchange + 'static> Starts<E::Carrier> for Threads<'_, E> {
             let conversation = &plan.work.conversation;
             let configuration =
                 WorkerConfiguration::new(plan, conversation, share, requests, settings, waiting)
-                    .streaming(plan.work.events());
+                    .streaming(plan.work.events())
+                    .fanning_out(fan_out_of(plan));
             let (mut worker, pace) = (Worker::new(io, numbers(plan, share), configuration), plan.pace());
             worker.share_what_is_heard(group.heard());
             group.start(worker.activity(), move |member| run(worker, &pace, share, &member))?;
         }
         Ok(I::NAME)
     }
+}
+
+/// Who receives what a load publishes, if it does, with what distinguishes its messages from those of others.
+fn fan_out_of(plan: &HttpLoad) -> Option<FanOutConfiguration> {
+    let run = u32::try_from(RandomState::new().hash_one(plan.seed) >> 32).unwrap_or_default();
+    plan.work.subscribers().map(|subscribers| FanOutConfiguration { subscribers, run })
 }
 
 /// Why the kernel does not offer `io_uring` to this process; `None` if it does.

@@ -10,6 +10,7 @@ use loadcurve_record::{
 };
 use serde::Serialize;
 
+use crate::deliveries::DeliveriesSummary;
 use crate::http3_summary::Http3Summary;
 use crate::kernel::TcpCounters;
 use crate::messages::MessagesSummary;
@@ -46,6 +47,9 @@ pub struct LoadResult {
     /// Absent where an answer is a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<Box<MessagesSummary>>,
+    /// Absent where messages do not go to subscribers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deliveries: Option<Box<DeliveriesSummary>>,
     /// None where the driver does not report it.
     pub bytes: Option<Bytes>,
     /// None where answers have no status.

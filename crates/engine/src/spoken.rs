@@ -2,8 +2,8 @@
 
 use loadcurve_plan::{self as plan, Call, Http, HttpLoad, HttpVersion, Messages};
 use loadcurve_wire::{
-    Grpc, GrpcAnswer, GrpcSettings, Hpack, Http1, Http2, Http2Settings, HttpExchange, Scheme, Stream,
-    WebSocket,
+    FanOutWebSocket, Grpc, GrpcAnswer, GrpcSettings, Hpack, Http1, Http2, Http2Settings, HttpExchange,
+    Scheme, Stream, WebSocket,
 };
 
 use crate::agreement;
@@ -27,7 +27,11 @@ const HTTP2: Protocol = Protocol { title: "HTTP/2", name: "h2", is_required: tru
 /// As the visitor says.
 pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Result<V::Outcome, StartError> {
     if let Some(Messages::WebSocket(websocket)) = &work.messages {
-        return visitor.visit::<WebSocket>(WEBSOCKET, websocket_settings(work, *websocket)?);
+        let settings = websocket_settings(work, *websocket)?;
+        return match websocket.subscribers {
+            None => visitor.visit::<WebSocket>(WEBSOCKET, settings),
+            Some(_) => visitor.visit::<FanOutWebSocket>(WEBSOCKET, settings),
+        };
     }
     match work.http {
         HttpVersion::Http10 | HttpVersion::Http11 => visitor.visit::<Http1>(HTTP1, ()),

@@ -78,6 +78,7 @@ impl Summary {
             http2: None,
             http3: None,
             messages: None,
+            deliveries: None,
             bytes: shows_answers.then(|| Bytes::from(recorder)),
             status: shows_answers.then(|| recorder.statuses.answered()),
             statuses: shows_answers.then(|| recorder.statuses.in_order()),

@@ -75,7 +75,10 @@ pub(crate) fn numbers<P>(plan: &Load<P>, share: Share) -> impl ExactSizeIterator
 fn routes(plan: &HttpLoad, shares: &[Share]) -> impl Iterator<Item = (Result<Route, Errno>, usize)> {
     let threads = shares.len();
     let numbered = shares.iter().enumerate();
-    numbered.map(move |(thread, share)| (Route::of(plan, thread, threads), numbers(plan, *share).len()))
+    let listening = plan.work.subscribers().unwrap_or(0);
+    numbered.map(move |(thread, share)| {
+        (Route::of(plan, thread, threads), numbers(plan, *share).len() + listening)
+    })
 }
 
 /// One backend for each thread.

@@ -4,6 +4,7 @@ mod change;
 mod codes;
 mod endings;
 pub(crate) mod evidence;
+pub(crate) mod fan_out;
 mod outcomes;
 mod pace;
 pub(crate) mod reasons;
@@ -33,6 +34,7 @@ impl Verdict {
         verdict.judge_begin(evidence);
         verdict.judge_tracking(evidence);
         verdict.judge_service(evidence);
+        verdict.judge_fan_out(evidence);
         verdict.judge_failures(evidence);
         verdict.judge_pipelining(evidence);
         verdict.judge_end(evidence);

@@ -63,6 +63,11 @@ pub(crate) trait Work: Send + Sync {
     /// What an answer that is complete `now` is for results.
     fn judge(&self, request: &InFlight<Self::Expected>, answer: &AnswerOf<Self>, now: Nanos) -> Judged;
 
+    /// How long an answer is, without its framing, and its framing, where messages are counted by that.
+    fn lengths(_answer: &AnswerOf<Self>) -> (u64, u64) {
+        (0, 0)
+    }
+
     /// The class of a request that the peer has twice refused to look at.
     const REFUSED_TWICE: Failure = Failure::StreamRefused;
 

@@ -1,15 +1,17 @@
 //! One thread's loop, in which plan, I/O, protocol and recording meet.
 //!
 //! This file holds the loop; `begin` is how requests start, `reading` is which of them end, `end` is what their slot does
-//! next, `events` is what answers are that are streams, `slow` is what is asked about the slowest of them, `timers` is what protocols do when time passes, `levels` is how
+//! next, `events` is what answers are that are streams, `fan_out` is which messages have reached which subscribers, `slow` is what is asked about the slowest of them, `timers` is what protocols do when time passes, `levels` is how
 //! one level of a load goes over into the next, and `waiting` is how the thread sleeps or polls.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use loadcurve_plan::{Conversation, Events, Load, Model, Nanos, Share, Unit};
 use loadcurve_record::{Failure, Recorder, SlowCandidate};
+use loadcurve_wire::Exchange;
 
 use crate::activity::Activity;
 use crate::connection::{Connection, Room, State};
@@ -25,6 +27,7 @@ mod begin;
 mod end;
 mod error_bodies;
 mod events;
+mod fan_out;
 mod levels;
 mod patience;
 mod reading;
@@ -34,8 +37,10 @@ mod waiting;
 
 use error_bodies::ErrorBodies;
 use events::EventStreams;
+use fan_out::FanOut;
 use patience::Patience;
 
+pub(crate) use fan_out::FanOutConfiguration;
 pub(crate) use levels::WorkerLevel;
 pub(crate) use waiting::Waiting;
 
@@ -64,6 +69,8 @@ pub(crate) struct WorkerConfiguration<W: Work> {
     waiting: Waiting,
     /// How answers are divided into events; none where each is a whole.
     events: Option<Events>,
+    /// Who receives what is published; none where messages are answered.
+    fan_out: Option<FanOutConfiguration>,
 }
 
 impl<W: Work> WorkerConfiguration<W> {
@@ -88,12 +95,18 @@ impl<W: Work> WorkerConfiguration<W> {
             unit: plan.model.unit(),
             waiting,
             events: None,
+            fan_out: None,
         }
     }
 
     /// The same for answers that are streams of events, if they are.
     pub(crate) fn streaming(self, events: Option<Events>) -> Self {
         Self { events, ..self }
+    }
+
+    /// The same for messages that go to subscribers, if they do.
+    pub(crate) fn fanning_out(self, fan_out: Option<FanOutConfiguration>) -> Self {
+        Self { fan_out, ..self }
     }
 
     /// How many requests its slots carry.
@@ -149,6 +162,8 @@ pub(crate) struct Worker<I, W: Work> {
     patience: Patience,
     error_bodies: ErrorBodies,
     events: Option<Box<EventStreams>>,
+    /// Only where the exchange fans out.
+    fan_out: Option<Box<FanOut>>,
     polling: Polling,
     reach: Reach,
     recorder: Recorder,
@@ -161,16 +176,20 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         numbers: impl ExactSizeIterator<Item = usize>,
         configuration: WorkerConfiguration<W>,
     ) -> Self {
-        let slots = numbers.len();
+        let used = numbers.len();
         let at_once = configuration.at_once;
+        let listening = configuration.fan_out.map_or(0, |fan_out| fan_out.subscribers);
+        let (slots, of_publishers) = (used + listening, numbers.map(|number| (number, at_once)));
+        // They send nothing.
+        let of_subscribers = (used..slots).map(|number| (number, 1));
         Self {
             io,
             recorder: Recorder::new(configuration.work.tallies()),
             reader: configuration.work.reader(),
-            connections: numbers
-                .map(|number| Connection::new(number, at_once, &configuration.settings))
+            connections: (of_publishers.chain(of_subscribers))
+                .map(|(number, at_once)| Connection::new(number, at_once, &configuration.settings))
                 .collect(),
-            used: slots,
+            used,
             surplus: Vec::new(),
             handover: Nanos::NEVER,
             ends: Nanos::NEVER,
@@ -195,6 +214,10 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             events: configuration.events.map(|settings| {
                 Box::new(EventStreams::new(settings, configuration.timeout, slots * at_once))
             }),
+            fan_out: configuration.fan_out.map(|fan_out| {
+                let most = configuration.keeps_up.then_some(at_once);
+                Box::new(FanOut::new(fan_out, used, most, configuration.timeout))
+            }),
             polling: Polling::default(),
             reach: Reach::new(Arc::default(), configuration.timeout),
             configuration,
@@ -211,15 +234,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     pub(crate) fn open_all(&mut self, should_stop: impl Fn() -> bool) {
         self.now = self.io.wait(Nanos::ZERO);
         if self.configuration.unit == Unit::Request {
-            for slot in 0..self.used {
-                self.connect(slot);
-                if slot % CONNECTS_PER_TURN == CONNECTS_PER_TURN - 1 {
-                    self.turn(None, self.now);
-                }
-            }
-            while self.connecting > 0 && !should_stop() {
-                self.turn(None, self.now + LONGEST_WAIT);
-            }
+            let subscribers = self.fan_out.as_ref().map(|fan_out| fan_out.subscribers());
+            self.open_each(subscribers.unwrap_or_default(), &should_stop);
+            self.open_each(0..self.used, &should_stop);
         }
         self.resting.clear();
         self.free.clear();
@@ -227,6 +244,22 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         for connection in &mut self.connections[..self.used] {
             connection.is_listed = true;
             connection.rests_until = None;
+        }
+    }
+
+    /// Opens the connections of these slots, and waits until each is open or has failed.
+    fn open_each(&mut self, slots: Range<Slot>, should_stop: impl Fn() -> bool) {
+        for slot in slots {
+            if should_stop() {
+                return;
+            }
+            self.connect(slot);
+            if slot % CONNECTS_PER_TURN == CONNECTS_PER_TURN - 1 {
+                self.turn(None, self.now);
+            }
+        }
+        while self.connecting > 0 && !should_stop() {
+            self.turn(None, self.now + LONGEST_WAIT);
         }
     }
 
@@ -299,7 +332,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// Shows since when the oldest request waits for its answer, or for its connection.
     fn show_oldest(&self) {
         let deadlines = [self.answer_deadlines.earliest(), self.connect_deadlines.earliest()];
-        let earliest = deadlines.into_iter().flatten().min();
+        let earliest = deadlines.into_iter().chain([self.published_deadline()]).flatten().min();
         self.activity
             .under_way_since(earliest.map_or(Nanos::NEVER, |deadline| deadline - self.configuration.timeout));
     }
@@ -317,10 +350,11 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         if !self.recorder.has_window_to_end(self.now) {
             return;
         }
-        let Self { connections, moved, recorder, .. } = self;
+        let Self { connections, moved, recorder, fan_out, .. } = self;
         let carried = connections.iter().flat_map(Connection::under_way);
         let moved = moved.iter().map(|(slot, request)| connections[*slot].carried(request));
-        recorder.window_ended(carried.chain(moved));
+        let published = fan_out.iter().flat_map(|fan_out| fan_out.under_way());
+        recorder.window_ended(carried.chain(moved).chain(published));
     }
 
     /// Whether nothing is to be waited for, where no more is due.
@@ -373,7 +407,12 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
 
     /// What is still under way is unanswered, and under way no more.
     fn give_up_waiting(&mut self) {
-        let Self { connections, moved, recorder, now, .. } = self;
+        let Self { connections, moved, recorder, now, fan_out, .. } = self;
+        if let Some(fan_out) = fan_out {
+            fan_out.under_way().for_each(|(number, due)| recorder.unanswered(number, due, *now));
+            recorder.deliveries.step = fan_out.step();
+            fan_out.forget_all();
+        }
         for (slot, request) in moved.drain(..) {
             let (connection, due) = connections[slot].carried(&request);
             recorder.unanswered(connection, due, *now);
@@ -418,6 +457,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         if self.events.is_some() {
             self.end_streams(scheduler);
         }
+        if W::Exchange::FANS_OUT {
+            self.give_up_published(scheduler);
+        }
         while self.moved_deadline().is_some_and(|deadline| deadline <= self.now) {
             self.give_up_moved();
         }
@@ -441,7 +483,8 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         let timer = self.timers.peek().map(|Reverse((end, _))| *end);
         let stream = self.events.as_ref().and_then(|events| events.earliest());
         let streams_end = self.streams_end().filter(|end| *end > self.now);
-        let wakes = [due, rest, timer, stream, streams_end].into_iter().chain(deadlines);
+        let published = self.published_deadline();
+        let wakes = [due, rest, timer, stream, streams_end, published].into_iter().chain(deadlines);
         wakes.flatten().fold((self.now + LONGEST_WAIT).min(self.handover), Nanos::min)
     }
 }

@@ -6,6 +6,7 @@ mod edges;
 mod endings;
 mod events;
 mod exchanges;
+mod fan_out;
 mod grpc;
 mod http2;
 mod http2_uploads;

@@ -153,6 +153,12 @@ impl Http {
         self.messages.as_ref().and_then(Messages::events)
     }
 
+    /// How many connections listen to what the others publish; none where nothing is published.
+    #[must_use]
+    pub fn subscribers(&self) -> Option<usize> {
+        self.messages.as_ref().and_then(Messages::subscribers)
+    }
+
     fn validate_messages(&self) -> Result<(), InvalidPlan> {
         let Some(messages) = &self.messages else { return Ok(()) };
         messages.validate()?;
@@ -164,6 +170,27 @@ impl Http {
             return Err(InvalidPlan(text.into()));
         }
         if messages.websocket().is_some() { self.validate_websocket() } else { Ok(()) }
+    }
+
+    /// Whether messages of this load can go to subscribers. One thread knows of each message which of them have it.
+    fn validate_subscribers(&self, load: &Load<Self>) -> Result<(), InvalidPlan> {
+        let refuse = |text: String| Err(InvalidPlan(text));
+        if self.subscribers().is_none() {
+            return Ok(());
+        }
+        match (&load.model, self.conversation) {
+            (Model::Recorded { .. } | Model::Sessions { .. }, _) => refuse(
+                "messages to subscribers are published in a closed loop or at a rate: use one of them".into(),
+            ),
+            _ if load.threads != 1 => refuse(format!(
+                "a load with subscribers has 1 thread, which knows who has which message, and not {}",
+                load.threads
+            )),
+            (_, Conversation { calls: Some(_), .. }) => {
+                refuse("publishers keep their connections: remove the number of calls".into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether clients that open their streams again can do so in this load.
@@ -295,6 +322,7 @@ impl Work for Http {
         self.h2.validate()?;
         self.validate_messages()?;
         self.validate_reconnects(&load.model)?;
+        self.validate_subscribers(load)?;
         self.validate_sources()?;
         self.validate_way()?;
         let Conversation { pipeline, streams, calls, think_s } = self.conversation;

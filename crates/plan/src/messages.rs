@@ -23,6 +23,10 @@ pub enum Messages {
 pub struct WebSocket {
     /// What the messages that are sent are.
     pub message_type: MessageType,
+    /// How many connections listen, to which the server sends on each message that the others publish; none where the server's
+    /// next message answers the one that was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subscribers: Option<usize>,
 }
 
 /// What a message is.
@@ -94,6 +98,12 @@ impl Messages {
         }
     }
 
+    /// How many connections listen to what the others publish; none where messages are answered.
+    #[must_use]
+    pub fn subscribers(&self) -> Option<usize> {
+        self.websocket().and_then(|websocket| websocket.subscribers)
+    }
+
     /// Checks the numbers.
     ///
     /// # Errors
@@ -102,6 +112,9 @@ impl Messages {
         match self {
             Self::Events(events) => events.validate(),
             Self::Grpc(grpc) => grpc.validate(),
+            Self::WebSocket(WebSocket { subscribers: Some(0), .. }) => {
+                Err(InvalidPlan("a fan-out requires at least 1 subscriber".into()))
+            }
             Self::WebSocket(_) => Ok(()),
         }
     }
@@ -161,7 +174,7 @@ mod tests {
         assert_eq!(Events::default().stream_for(), Nanos::NEVER);
         assert!(read(r#"{"events": {"no_such_key": 1}}"#).is_err());
         assert_eq!(read(r#"{"websocket": {}}"#).unwrap(), Messages::WebSocket(WebSocket::default()));
-        let binary = WebSocket { message_type: MessageType::Binary };
+        let binary = WebSocket { message_type: MessageType::Binary, subscribers: None };
         assert_eq!(
             read(r#"{"websocket": {"message_type": "binary"}}"#).unwrap(),
             Messages::WebSocket(binary)

@@ -26,6 +26,7 @@ mod agreements;
 mod classes;
 mod datagrams;
 mod delays;
+mod deliveries;
 mod disruptions;
 mod distribution;
 mod endings;
@@ -53,6 +54,7 @@ pub use classes::{
 };
 pub use datagrams::DatagramCounts;
 pub use delays::delays;
+pub use deliveries::{Deliveries, Step, Subscribers};
 pub use disruptions::{BrokenOff, Disruptions, PipelineEnd};
 pub use distribution::{Distribution, PERCENTILES, Percentile};
 pub use endings::Endings;

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
 use crate::{
-    Agreements, Answer, BrokenOff, Disruptions, Endings, Explanations, FailedRequest, Failure, FailureCounts,
-    Handshake, HandshakeTimes, IdleEnds, Messages, MismatchedBody, Multiplexing, OperationTally, Quic,
-    Retransmits, Shown, SlowRequest, Slowest, Statuses, TimeHistogram, Window,
+    Agreements, Answer, BrokenOff, Deliveries, Disruptions, Endings, Explanations, FailedRequest, Failure,
+    FailureCounts, Handshake, HandshakeTimes, IdleEnds, Messages, MismatchedBody, Multiplexing,
+    OperationTally, Quic, Retransmits, Shown, SlowRequest, Slowest, Statuses, TimeHistogram, Window,
 };
 
 mod balance;
@@ -134,6 +134,9 @@ pub struct Recorder {
     /// What came on streams of messages; nothing where an answer is a whole.
     #[serde(default)]
     pub messages: Messages,
+    /// What became of messages that one client publishes and many receive; nothing where an answer goes to who has asked.
+    #[serde(default)]
+    pub deliveries: Box<Deliveries>,
     /// Which connections the server has ended, and which have lasted.
     #[serde(default)]
     pub endings: Endings,
@@ -496,7 +499,7 @@ impl Recorder {
         self.agreements.merge(&other.agreements);
         self.multiplexing.merge(&other.multiplexing);
         self.quic.merge(&other.quic);
-        self.messages.merge(&other.messages);
+        self.merge_messages(other);
         self.endings.merge(&other.endings);
         self.lifetime.merge(&other.lifetime);
         self.first_byte.merge(&other.first_byte);
@@ -521,6 +524,11 @@ impl Recorder {
             (Some(ours), Some(theirs)) => Some(ours.and(theirs)),
             (ours, theirs) => ours.or(theirs),
         };
+    }
+
+    fn merge_messages(&mut self, other: &Self) {
+        self.messages.merge(&other.messages);
+        self.deliveries.merge(&other.deliveries);
     }
 
     /// The same recording where a time line's start is not at `from`, but at `to`.

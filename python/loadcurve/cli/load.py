@@ -63,8 +63,11 @@ def _without_socket(url: str, options: Options) -> tuple[str, str | None]:
     return f"http://localhost{path}", socket
 
 
-def _verify_calls(plan: HttpPlan) -> None:
-    """Make each call once, as the load does; raises ``NothingMeasured`` where one does not end well."""
+def _verify_messages(plan: HttpPlan) -> None:
+    """Make each call once, as the load does, or have one message delivered.
+
+    Raises ``NothingMeasured`` where that does not end well.
+    """
     transport = Transport(plan.scheme, plan.load.tls, other_addresses=plan.other_addresses)
     site = Site(plan.address, plan.authority, transport, plan.load.timeout_s)
     try:
@@ -130,8 +133,8 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     except KeyboardInterrupt:
         talk().print("interrupted before anything was measured")
         return EXIT_INTERRUPTED
-    if load.makes_calls:
-        _verify_calls(plan)
+    if load.makes_calls or load.subscribers is not None:
+        _verify_messages(plan)
     announce()
     warn_of_disturbance(look)
     with followed(options, url, plan) as follower:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from loadcurve.loads.grpc import Grpc, GrpcTable
 from loadcurve.loads.option import CommandLine, OtherTools, Planned
-from loadcurve.loads.table import LoadTable, Swept
+from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.values import Duration, PositiveCount
 from loadcurve.protocol import EVENTS, GRPC, WEBSOCKET, Messages
 from loadcurve.toml.problems import Problem
@@ -19,6 +19,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "stream_for": (EVENTS, GRPC),
     "grpc": (GRPC,),
     "message_type": (WEBSOCKET,),
+    "subscribers": (WEBSOCKET,),
 }
 """The kinds of messages to which keys belong that do not belong to all."""
 
@@ -36,7 +37,8 @@ class MessagesTable(LoadTable):
     ] = None
     """What answers are streams of: with `"events"`, of server-sent events, or of lines: each is
     measured for itself; with `"grpc"`, requests are calls of gRPC; with `"websocket"`, each body is a message
-    of a WebSocket, which the server's next message answers. Unless set, an answer is a whole.
+    of a WebSocket, which the server's next message answers, or which `subscribers` receive. Unless set, an
+    answer is a whole.
     """
     event_format: Annotated[
         Literal["sse", "lines"] | None,
@@ -100,6 +102,37 @@ class MessagesTable(LoadTable):
     ] = None
     """With WebSocket: whether messages are sent as text, which is UTF-8 (the default), or as bytes."""
 
+    subscribers: Annotated[
+        PositiveCount | None,
+        CommandLine(
+            "--subscribers",
+            help="WebSocket: connections that listen to what others publish.",
+            metavar="N",
+            panel="Messages",
+            place=110,
+        ),
+        Planned("messages"),
+        OWN_MESSAGES,
+    ] = None
+    """With WebSocket: how many further connections listen, to which the server sends what the `connections`
+    publish. Each message carries a marker, in place of `{marker}` in its body, or in front of it. Unless set,
+    the server's next message answers the one that was sent.
+    """
+
+    def _problems_of_subscribers(self, at: Swept) -> Iterator[Problem]:
+        """Check that one thread sends the messages that others receive, on connections that are kept."""
+        if not (at.gives("subscribers") or "subscribers" in at.sweep):
+            return
+        if self.model not in {"closed", "open"}:
+            text = 'only used with model = "closed" or "open", whose publishers keep their connections'
+            yield Problem(at.place("subscribers"), text)
+        if "threads" in attributes(type(self)) and max((n for n in at.values("threads") if n), default=1) > 1:
+            text = "with subscribers there is 1 thread, which knows who has which message; remove it"
+            yield Problem(at.place("threads"), text)
+        if "calls" in attributes(type(self)) and any(n is not None for n in at.values("calls")):
+            text = "with subscribers the connections of publishers are kept; remove it"
+            yield Problem(at.place("calls"), text)
+
     def _problems_of_messages(self, at: Swept) -> Iterator[Problem]:
         """Check that the keys of one kind of messages are not given with another, or without any."""
         for key, kinds in KEYS.items():
@@ -111,6 +144,8 @@ class MessagesTable(LoadTable):
                 "remove it, or use streams over HTTP/2"
             )
             yield Problem(at.place("pipeline"), text)
+        if self.messages == WEBSOCKET:
+            yield from self._problems_of_subscribers(at)
 
     def _of_other_messages(self, key: str, kinds: Collection[str]) -> str:
         """Say what a key is for that this kind of messages, or a load without any, does not have."""

@@ -106,6 +106,8 @@ class HttpAsRun(_AsRun):
     calls: Count | None = None
     messages: Messages | None = None
     """What answers are streams of; ``None`` where each is a whole."""
+    subscribers: Count | None = None
+    """How many connections listened to what the others published; ``None`` where messages are answered."""
     think_s: Time = 0.0
     connections_total: Count | None = None
 
@@ -128,7 +130,8 @@ class HttpAsRun(_AsRun):
 
         That of a deep pipeline is not, nor that of new connections, which cost far more than requests.
         """
-        return self.pipeline == 1 and not self.closes_connections
+        # What subscribers receive is more than what is sent.
+        return self.pipeline == 1 and not self.closes_connections and self.subscribers is None
 
     @property
     def under_way_max(self) -> int:

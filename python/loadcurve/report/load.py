@@ -1,5 +1,6 @@
 """The result of one load, for people."""
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 
@@ -28,6 +29,7 @@ from loadcurve.report.terminal_tables import (
 )
 from loadcurve.report.text import shortened
 from loadcurve.report.tools import tool_facts
+from loadcurve.result.deliveries import DeliveriesResult, SubscribersResult
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Lateness, LoadMachines, MachinePart
 from loadcurve.result.load import (
@@ -187,6 +189,8 @@ def _latency_table(result: LoadResult) -> Table:
         one = STREAMED[result.messages.kind]
         observed[f"first {one}"] = result.messages.first_event_ms
         observed[f"between {one}s"] = result.messages.gap_ms
+    if result.deliveries is not None:
+        observed["delivery"] = result.deliveries.latency_ms
     rows |= {name: times for name, times in observed.items() if times is not None and times.count != 0}
     if result.load.kind.is_closed_loop(result.load.model, has_rate=result.load.rate_rps is not None):
         # In a closed loop a request is due when it is sent, so the two are the same.
@@ -291,6 +295,9 @@ def _of_protocols(result: LoadResult) -> Iterator[tuple[str, str]]:
         yield "HTTP/3", "\n".join(quic_lines(result.http3))
     if result.messages is not None:
         yield f"{STREAMED[result.messages.kind]}s", _events(result.messages)
+    if result.deliveries is not None:
+        yield "deliveries", _deliveries(result.deliveries)
+        yield "subscribers", _subscribers(result.deliveries.subscribers)
 
 
 def _statuses(result: LoadResult) -> str:
@@ -365,6 +372,35 @@ def _events(messages: MessagesResult) -> str:
             f", {messages.reconnects_with_id:,} with the id of the last event" if messages.reconnects else ""
         )
         lines.append(f"{plural(messages.reconnects, 'stream')} opened again{said}")
+    return "\n".join(lines)
+
+
+def _deliveries(deliveries: DeliveriesResult) -> str:
+    """Say which share of what was expected came, how many in a second, and what came beside."""
+    # Rounded down: only all that was expected is 100 %.
+    reach = "" if deliveries.reach is None else f"reach {math.floor(10_000 * deliveries.reach) / 100:g} %: "
+    per_s = deliveries.delivered_per_s
+    rate = "" if per_s is None else f", {per_second(per_s)} per second"
+    lines = [f"{reach}{deliveries.delivered:,} of {deliveries.expected:,} came{rate}"]
+    beside = {
+        "too late": deliveries.late,
+        "twice": deliveries.duplicates,
+        "published before the subscriber was there": deliveries.earlier,
+        "of other loads": deliveries.of_other_loads,
+        "without a marker": deliveries.unmarked,
+        "to publishers": deliveries.to_publishers,
+    }
+    if found := [f"{count:,} {what}" for what, count in beside.items() if count]:
+        lines.append(f"beside: {', '.join(found)}")
+    return "\n".join(lines)
+
+
+def _subscribers(subscribers: SubscribersResult) -> str:
+    """Say how many were opened, and what became of the others."""
+    lines = [f"{subscribers.opened:,} of {subscribers.asked:,} opened"]
+    for what, counts in (("not opened", subscribers.refused), ("closed", subscribers.closed)):
+        if found := counts.nonzero():
+            lines.append(f"{what}: " + ", ".join(f"{count:,} {name}" for name, count in found.items()))
     return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.record import Count, Many, Record, Time, contradiction
+from loadcurve.result.deliveries import DeliveriesResult
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator, Kernel, LoadMachines, ToolRecord
 from loadcurve.result.http3 import Http3Result
@@ -380,6 +381,7 @@ class LoadResult(Record):
     http3: Http3Result | None = None
     """``None`` where the connections do not speak HTTP/3; records may lack it."""
     messages: MessagesResult | None = None
+    deliveries: DeliveriesResult | None = None
     """``None`` where an answer is a whole; records may lack it."""
     bytes: Bytes | None
     """``None`` for a database, whose driver hides it."""

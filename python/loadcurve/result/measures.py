@@ -338,6 +338,20 @@ def _delivered_share(trial: PointRecord) -> float | None:
     return None if trial.load.messages is None else trial.load.messages.delivered_share
 
 
+def _reach(trial: PointRecord) -> float | None:
+    return None if trial.load.deliveries is None else trial.load.deliveries.reach
+
+
+def _deliveries_per_s(trial: PointRecord) -> float | None:
+    return None if trial.load.deliveries is None else trial.load.deliveries.delivered_per_s
+
+
+def _deliveries_ms(trial: PointRecord) -> Distribution | None:
+    """Return the latencies of deliveries, where there were any."""
+    found = None if trial.load.deliveries is None else trial.load.deliveries.latency_ms
+    return found if found is not None and found.count else None
+
+
 def _moved_share(trial: PointRecord) -> float | None:
     """Return which share of the requests was sent once more; ``None`` where connections carry no streams."""
     requests = trial.load.requests
@@ -387,6 +401,27 @@ MESSAGE_MEASURES = (
         from_zero=True,
         value=_delivered_share,
     ),
+    Measure(
+        "reach",
+        column="reach",
+        title="reach: deliveries that came of those expected",
+        heading="reach",
+        unit="share",
+        better="higher",
+        from_zero=True,
+        value=_reach,
+    ),
+    Measure(
+        "deliveries_per_s",
+        column="deliveries_per_s",
+        title="deliveries per second",
+        heading="deliveries/s",
+        unit="deliveries/s",
+        better="higher",
+        from_zero=True,
+        value=_deliveries_per_s,
+    ),
+    *_protocol_times("delivery", "the latency of deliveries", _deliveries_ms),
 )
 """Of answers that are streams of messages, in the order in which they are shown."""
 PROTOCOL_MEASURES = (
@@ -419,6 +454,9 @@ def protocol_measures(records: Iterable[PointRecord]) -> list[Measure]:
     of_them = [
         record
         for record in records
-        if any(one is not None for one in (record.load.tls, record.load.http2, record.load.messages))
+        if any(
+            one is not None
+            for one in (record.load.tls, record.load.http2, record.load.messages, record.load.deliveries)
+        )
     ]
     return [measure for measure in PROTOCOL_MEASURES if any(measure.value(record) for record in of_them)]

@@ -32,7 +32,8 @@ def plan_at_point(
     list, to another method than GET, to requests with headers, and where the study verifies something else
     than the content. ``Host`` names the ``authority``, or else the address, and its host is what a
     certificate must be for. Without a number of threads in the study there is one for each CPU of the load,
-    as far as there are connections for them. ``seed`` repeats what is drawn at random.
+    as far as there are connections for them; with subscribers there is one. ``seed`` repeats what is drawn at
+    random.
     """
     served = {one.path: content.get(content_name(one.path)) for one in load.asked if one.is_of_content}
     return HttpPlan(
@@ -44,7 +45,7 @@ def plan_at_point(
         verify=transport.tls.verify,
         other_addresses=transport.other_addresses,
         body_bytes={path: record.bytes for path, record in served.items() if record is not None},
-        threads=load.threads or min(len(cpus), load.connections_at_once),
+        threads=load.threads or (1 if load.subscribers else min(len(cpus), load.connections_at_once)),
         cpus=tuple(cpus),
         seed=seed,
     )

@@ -80,6 +80,11 @@ impl<E: HttpExchange> Work for RequestSource<E> {
         }
     }
 
+    #[inline]
+    fn lengths(response: &Response) -> (u64, u64) {
+        (response.body_bytes, response.framing_bytes)
+    }
+
     const REFUSED_TWICE: Failure =
         if E::IS_HTTP3 { Failure::H3RequestRejected } else { Failure::StreamRefused };
 

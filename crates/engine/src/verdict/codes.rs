@@ -96,6 +96,16 @@ table! {
         meaning: "share of failed requests",
         suspect: Some("any"), invalid: Some("above 1 %"),
     }
+    SubscribersMissing {
+        code: "subscribers_missing", origin: Some(Origin::Server),
+        meaning: "share of subscribers that could not be opened, or were closed before the load ended",
+        suspect: Some("any"), invalid: Some("above 1 %"),
+    }
+    Reach {
+        code: "reach", origin: Some(Origin::Server),
+        meaning: "share of deliveries of a fan-out that did not come",
+        suspect: Some("any"), invalid: Some("above 1 %"),
+    }
     NotPipelined {
         code: "not_pipelined", origin: Some(Origin::Answer),
         meaning: "the server answers only the first of the requests that are pipelined on a connection, or leaves some unanswered",

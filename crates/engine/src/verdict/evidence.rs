@@ -2,9 +2,10 @@
 
 use loadcurve_plan::{Nanos, Pace, Stop};
 use loadcurve_record::{
-    Disruptions, FailureCounts, Loss, LostServer, Messages, OfStatus, StatusCounts, Unserved, WarmUpCounts,
+    Disruptions, FailureCounts, Loss, LostServer, OfStatus, Recorder, StatusCounts, Unserved, WarmUpCounts,
 };
 
+use super::fan_out::FanOutEvidence;
 use super::resumption::Resumption;
 use super::wording::Loaded;
 use crate::merged::Merged;
@@ -59,6 +60,8 @@ pub(crate) struct Evidence {
     pub(crate) ports: Option<String>,
     /// None where requests arrive on a schedule.
     pub(crate) kept_up: Option<KeptUp>,
+    /// None where messages do not go to subscribers.
+    pub(crate) fan_out: Option<FanOutEvidence>,
     /// None in a closed loop, and where no window had begun.
     pub(crate) scheduled: Option<Scheduled>,
     /// None without TLS, and where it is not known.
@@ -225,6 +228,7 @@ impl Evidence {
             ports: None,
             kept_up: pace.arriving.is_none().then_some(kept_up),
             scheduled: Scheduled::of(result, pace, merged),
+            fan_out: None,
             resumption: None,
             answered_rps: result.rate_rps.answered,
             mean_latency_ms: result.latency_ms.mean,
@@ -234,7 +238,9 @@ impl Evidence {
     }
 
     /// What clients have done with streams of messages changes what can be judged of a load.
-    pub(crate) fn consider_streams(&mut self, messages: &Messages) {
+    pub(crate) fn consider_messages(&mut self, subscribers: Option<usize>, recorder: &Recorder) {
+        self.fan_out = subscribers.map(|asked| FanOutEvidence::of(asked, recorder));
+        let messages = &recorder.messages;
         if messages.ended_by_client > 0 {
             // A stream that continues until the client ends it is no answer that is waited for.
             self.unserved = Unserved::default();

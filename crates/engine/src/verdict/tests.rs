@@ -30,7 +30,7 @@ const PUNCTUAL: Lateness = Lateness { p50: Some(0.01), p99: Some(0.05), p99_9: S
 const PERIOD: PeriodMeans = PeriodMeans { width_s: 1.0, answered: 10_000, mean_latency_ms: Some(5.0) };
 
 /// Fifty connections for ten seconds, 10,000 requests per second, 5 ms each: nothing to object to.
-fn closed() -> Evidence {
+pub(super) fn closed() -> Evidence {
     Evidence {
         loaded: Loaded::WebServer,
         stop: Stop::DurationS(10.0),
@@ -58,6 +58,7 @@ fn closed() -> Evidence {
         ports: None,
         kept_up: Some(KeptUp { requests: 50, think_ms: 0.0 }),
         scheduled: None,
+        fan_out: None,
         resumption: None,
         answered_rps: Some(10_000.0),
         mean_latency_ms: Some(5.0),

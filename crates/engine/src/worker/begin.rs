@@ -199,6 +199,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         } else {
             self.note_timer(slot);
         }
+        if W::Exchange::FANS_OUT {
+            self.list_if_free(slot);
+        }
     }
 
     /// Hands over what was put together: in one write, or in as many as the protocol makes of it.
@@ -252,6 +255,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
 
     /// Adds the next request to what is written, if there is one; its body is then under way, unless it is a part of it.
     fn gather_request(&mut self, slot: Slot) -> Result<bool, Failure> {
+        if W::Exchange::FANS_OUT {
+            return self.gather_published(slot);
+        }
         let connection = &mut self.connections[slot];
         let is_early = connection.begins_early();
         if !is_early && connection.exchange.readiness() != Readiness::Ready {

@@ -61,12 +61,24 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             patience: &mut self.patience,
             error_bodies: &mut self.error_bodies,
             events: self.events.as_deref_mut(),
+            fan_out: self.fan_out.as_deref_mut(),
             has_ended: false,
             has_moved: false,
         };
         let useless = reading.read(bytes, is_end);
         let Reading { has_ended, has_moved, .. } = reading;
         self.after_reading(slot, useless, is_end);
+        self.take_up(slot, has_ended, has_moved, scheduler);
+        true
+    }
+
+    /// Gives a slot something to do after what has arrived on it, where that has made it free; of a fan-out also those of
+    /// publishers.
+    #[inline]
+    fn take_up(&mut self, slot: Slot, has_ended: bool, has_moved: bool, scheduler: Option<&Scheduler>) {
+        if W::Exchange::FANS_OUT {
+            self.go_on_publishing(scheduler);
+        }
         if has_ended || self.connections[slot].session.is_some() {
             self.reuse_slot(slot, scheduler);
         } else {
@@ -75,7 +87,6 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
                 self.list_if_free(slot);
             }
         }
-        true
     }
 
     /// Continues with a connection on which all that had arrived was read, or leaves it where it is of no more use.
@@ -155,6 +166,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// What was not sent waits for the next connection where the server has said that this one ends, has said so of a
     /// request before it closed, or has answered on this one: each connection that is tried then gets on.
     fn leave(&mut self, slot: Slot, failure: Failure, is_end: bool) {
+        if W::Exchange::FANS_OUT {
+            self.subscriber_closed(slot, failure);
+        }
         match failure {
             Failure::Malformed | Failure::WebsocketFault | Failure::Unasked => self.send_goodbye(slot),
             _ if failure.is_broken_off() => {
@@ -380,6 +394,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
 
     /// Connection and handshake are complete: what has waited for them can be written.
     fn opened(&mut self, slot: Slot) {
+        if W::Exchange::FANS_OUT {
+            self.subscriber_opened(slot);
+        }
         let connection = &mut self.connections[slot];
         let length = connection.connected - connection.since;
         connection.state = State::Open;
@@ -405,6 +422,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// The slot's attempt to connect failed, or its handshake: it rests, so that a server that is down is not flooded.
     pub(super) fn connect_failed(&mut self, slot: Slot, failure: Failure) {
         self.recorder.connect_failed();
+        if W::Exchange::FANS_OUT {
+            self.subscriber_refused(slot, failure);
+        }
         if failure.row().origin == Origin::Server {
             self.reach.failed();
         }
@@ -425,6 +445,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         if self.connections[slot].state.is_handshaking() {
             self.connect_failed(slot, failure);
             return;
+        }
+        if W::Exchange::FANS_OUT {
+            self.subscriber_closed(slot, failure);
         }
         self.end_requests(slot, failure);
         if self.connections[slot].session.is_some() {
@@ -524,6 +547,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
 
     /// Lists a slot that can take a request; a slot is in the list at most once.
     pub(super) fn list_if_free(&mut self, slot: Slot) {
+        if W::Exchange::FANS_OUT && !self.may_publish(slot) {
+            return;
+        }
         let connection = &mut self.connections[slot];
         let has_room =
             connection.has_room(self.configuration.room()) && connection.calls < self.configuration.calls;

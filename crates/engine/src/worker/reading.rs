@@ -8,6 +8,7 @@ use loadcurve_wire::{Event, Exchange, Readiness, Received, Refusal, Tag};
 
 use super::error_bodies::ErrorBodies;
 use super::events::EventStreams;
+use super::fan_out::{Books, FanOut};
 use super::patience::Patience;
 use crate::activity::Activity;
 use crate::connection::{Connection, Unanswered, refused};
@@ -33,6 +34,8 @@ pub(super) struct Reading<'a, W: Work> {
     pub(super) patience: &'a mut Patience,
     pub(super) error_bodies: &'a mut ErrorBodies,
     pub(super) events: Option<&'a mut EventStreams>,
+    /// Only where the exchange fans out.
+    pub(super) fan_out: Option<&'a mut FanOut>,
     /// Whether a request has ended.
     pub(super) has_ended: bool,
     /// Whether a request goes to another connection.
@@ -53,7 +56,14 @@ impl<W: Work> Reading<'_, W> {
                 let (slot, bodies, recorder) = (self.slot, &mut *self.error_bodies, &mut *self.recorder);
                 let (events, deadlines) = (&mut self.events, &mut *self.answer_deadlines);
                 let (first_place, now) = (slot * self.at_once, self.now);
+                let fan_out = &mut self.fan_out;
                 exchange.receive_with(rest, &mut |tag, status, part| {
+                    if W::Exchange::FANS_OUT {
+                        if let Some(fan_out) = fan_out {
+                            fan_out.came(slot, part);
+                        }
+                        return;
+                    }
                     bodies.came(slot, tag, status, part, recorder);
                     if let Some(events) = events {
                         events.came(first_place + tag, status, part, now, deadlines, recorder);
@@ -68,6 +78,11 @@ impl<W: Work> Reading<'_, W> {
             let is_of_request = match event {
                 Some(Event::Begun(tag)) => {
                     self.connection.answer_begun(tag, self.now);
+                    true
+                }
+                Some(Event::Answered(_, answer)) if W::Exchange::FANS_OUT => self.received(&answer),
+                Some(Event::Refused(_, refusal)) if W::Exchange::FANS_OUT => {
+                    self.fan_out.iter_mut().for_each(|fan_out| fan_out.closes(W::refused(&refusal)));
                     true
                 }
                 Some(Event::Answered(tag, answer)) => self.answered(tag, &answer),
@@ -87,6 +102,22 @@ impl<W: Work> Reading<'_, W> {
                 _ => {}
             }
         }
+    }
+
+    /// Records a message that was published on another connection.
+    #[inline]
+    fn received(&mut self, answer: &AnswerOf<W>) -> bool {
+        let Some(fan_out) = &mut self.fan_out else { return false };
+        self.connection.received(self.now);
+        let (body_bytes, framing_bytes) = W::lengths(answer);
+        let mut books = Books {
+            now: self.now,
+            recorder: self.recorder,
+            activity: self.activity,
+            in_flight: self.in_flight,
+        };
+        fan_out.received(self.slot, body_bytes, framing_bytes, &mut books);
+        true
     }
 
     /// Records an answer; false where no request was sent under its tag.

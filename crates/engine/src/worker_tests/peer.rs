@@ -17,7 +17,7 @@ use crate::requests::RequestSource;
 use crate::scheduler::Scheduler;
 use crate::transport::numbers;
 use crate::work::{CarrierOf, SettingsOf, Work};
-use crate::worker::{Waiting, Worker, WorkerConfiguration};
+use crate::worker::{FanOutConfiguration, Waiting, Worker, WorkerConfiguration};
 
 /// The other end of all connections.
 pub(super) trait Peer {
@@ -199,6 +199,9 @@ impl<P: Peer> Carries<Datagrams> for PeerIo<P> {
     }
 }
 
+/// What the messages of a fan-out are distinguished by.
+pub(super) const RUN: u32 = 7;
+
 /// What one load brings.
 pub(super) struct Outcome {
     pub(super) recorder: Recorder,
@@ -223,7 +226,8 @@ pub(super) fn run<E: HttpExchange<Carrier = Stream>>(
 ) -> Outcome {
     let requests = RequestSource::<E>::open(plan).unwrap();
     let events = plan.work.events();
-    run_streaming(plan, (&plan.work.conversation, events), requests, settings, delays, peer)
+    let fan_out = plan.work.subscribers().map(|subscribers| FanOutConfiguration { subscribers, run: RUN });
+    run_streaming(plan, (&plan.work.conversation, events, fan_out), requests, settings, delays, peer)
 }
 
 /// Runs any work on a peer.
@@ -238,13 +242,13 @@ pub(super) fn run_work<P: Peer, W: Work>(
 where
     PeerIo<P>: Carries<CarrierOf<W>>,
 {
-    run_streaming(plan, (conversation, None), work, settings, delays, peer)
+    run_streaming(plan, (conversation, None, None), work, settings, delays, peer)
 }
 
 /// The same where answers are streams of events, if they are.
 fn run_streaming<P: Peer, W: Work>(
     plan: &Load<impl Sized>,
-    (conversation, events): (&Conversation, Option<Events>),
+    (conversation, events, fan_out): (&Conversation, Option<Events>, Option<FanOutConfiguration>),
     work: Arc<W>,
     settings: SettingsOf<W>,
     delays: Delays,
@@ -272,7 +276,8 @@ where
     let share = Share::whole();
     let configuration =
         WorkerConfiguration::new(plan, conversation, share, work, settings, Waiting::Sleeping)
-            .streaming(events);
+            .streaming(events)
+            .fanning_out(fan_out);
     let mut worker = Worker::new(io, numbers(plan, share), configuration);
     worker.open_all(|| false);
     let mut scheduler = Scheduler::new(&plan.pace(), share, clock.get()).unwrap();

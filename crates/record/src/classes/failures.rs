@@ -339,6 +339,16 @@ table! {
         happened: "had their WebSocket closed by the server with another code",
         remark: Some("the result's explanations name it"),
     }
+    PartlyDelivered {
+        code: "partly_delivered", origin: Origin::Server,
+        happened: "did not reach all of their subscribers within the timeout",
+        remark: Some("of a fan-out; the deliveries that came count"),
+    }
+    Undelivered {
+        code: "undelivered", origin: Origin::Server,
+        happened: "reached no subscriber within the timeout",
+        remark: Some("of a fan-out"),
+    }
 }
 
 /// How many requests failed of each class.
