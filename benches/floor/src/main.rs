@@ -7,21 +7,25 @@ use std::time::Duration;
 use lexopt::prelude::*;
 
 use crate::exchange::Exchange;
+use crate::fan_out::FanOut;
 use crate::frames::Frames;
 
 mod busy;
 mod clock;
 mod exchange;
+mod fan_out;
 mod frames;
 mod timer;
 
 const USAGE: &str = "\
 Usage: loadcurve-floor exchange --address ADDRESS:PORT --request TEXT --answer-bytes N --connections N --duration SECONDS
        loadcurve-floor frames --address ADDRESS:PORT --path PATH --streams N --connections N --duration SECONDS
+       loadcurve-floor fan-out --address ADDRESS:PORT --path PATH --message-bytes N --connections N --duration SECONDS
        loadcurve-floor timer --rate N --duration SECONDS
 
   exchange  keeps the connections busy with one request whose answers all have one length
   frames    keeps streams of HTTP/2 busy on each connection with one request, in clear text
+  fan-out   publishes messages of a WebSocket, which as many others read
   timer     wakes N times in a second and does nothing
 
 One JSON object on stdout.
@@ -30,6 +34,7 @@ One JSON object on stdout.
 enum Asked {
     Exchange { exchange: Exchange, connections: usize, duration: Duration },
     Frames { frames: Frames, connections: usize, duration: Duration },
+    FanOut { fan_out: FanOut, subscribers: usize, duration: Duration },
     Timer { rate_rps: f64, duration: Duration },
     Usage,
 }
@@ -62,6 +67,9 @@ fn perform(asked: &Asked) -> Result<String, String> {
         Asked::Frames { frames, connections, duration } => {
             serde_json::to_string(&frames::run(frames, *connections, *duration)?)
         }
+        Asked::FanOut { fan_out, subscribers, duration } => {
+            serde_json::to_string(&fan_out::run(fan_out, *subscribers, *duration)?)
+        }
         Asked::Timer { rate_rps, duration } => serde_json::to_string(&timer::run(*rate_rps, *duration)?),
         Asked::Usage => return Ok(USAGE.trim_end().into()),
     };
@@ -71,12 +79,13 @@ fn perform(asked: &Asked) -> Result<String, String> {
 fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
     let (mut kind, mut address, mut request, mut answer_bytes, mut path, mut streams) =
         (None, None::<SocketAddr>, None, None, None, None);
-    let (mut connections, mut rate_rps, mut duration) = (None, None, None);
+    let (mut connections, mut rate_rps, mut duration, mut message_bytes) = (None, None, None, None);
     while let Some(argument) = parser.next()? {
         match argument {
             Long("address") => address = Some(parser.value()?.parse()?),
             Long("request") => request = Some(parser.value()?.string()?.into_bytes()),
             Long("answer-bytes") => answer_bytes = Some(parser.value()?.parse()?),
+            Long("message-bytes") => message_bytes = Some(parser.value()?.parse_with(short)?),
             Long("path") => path = Some(parser.value()?.string()?),
             Long("streams") => streams = Some(parser.value()?.parse()?),
             Long("connections") => connections = Some(parser.value()?.parse()?),
@@ -107,11 +116,29 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
             connections: connections.ok_or("missing --connections")?,
             duration: duration?,
         }),
+        Some("fan-out") => Ok(Asked::FanOut {
+            fan_out: FanOut {
+                address: address.ok_or("missing --address")?,
+                path: path.ok_or("missing --path")?,
+                message_bytes: message_bytes.ok_or("missing --message-bytes")?,
+            },
+            subscribers: connections.ok_or("missing --connections")?,
+            duration: duration?,
+        }),
         Some("timer") => {
             Ok(Asked::Timer { rate_rps: rate_rps.ok_or("missing --rate")?, duration: duration? })
         }
-        Some(other) => Err(format!("unknown kind {other:?}; expected exchange, frames or timer").into()),
-        None => Err("missing kind; expected exchange, frames or timer".into()),
+        Some(other) => Err(format!("unknown kind {other:?}; expected {KINDS}").into()),
+        None => Err(format!("missing kind; expected {KINDS}").into()),
+    }
+}
+
+const KINDS: &str = "exchange, frames, fan-out or timer";
+
+fn short(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(bytes) if (1..=fan_out::MESSAGE_BYTES_MAX).contains(&bytes) => Ok(bytes),
+        _ => Err(format!("expected 1 to {}", fan_out::MESSAGE_BYTES_MAX)),
     }
 }
 
