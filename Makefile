@@ -236,7 +236,6 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.side_by_side
 	$(BIN)/python -m benches.encrypted
 	$(BIN)/python -m benches.messages
-	$(BIN)/python -m benches.grpc
 	$(BIN)/python -m benches.fan_out
 	$(BIN)/python -m benches.real_servers
 	$(BIN)/python -m benches.lateness

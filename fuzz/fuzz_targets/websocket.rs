@@ -54,14 +54,15 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, is_upgraded: bool) -> Co
         is_chunked: false,
     };
     let handshake = Handshake::new(&request).expect("the request is sound");
-    let mut exchange = WebSocket::new(MESSAGES, &WebSocketSettings::new(handshake, MessageKind::Text, 1));
+    let mut exchange: WebSocket =
+        WebSocket::new(MESSAGES, &WebSocketSettings::new(handshake, MessageKind::Text, 1));
     exchange.open();
     let mut output = Vec::new();
     exchange.write_output(&mut output);
     let mut open = [false; MESSAGES];
     if is_upgraded {
         upgrade(&mut exchange, &String::from_utf8_lossy(&output));
-        let template = WebSocket::template(&request).expect("the request is sound");
+        let template = <WebSocket>::template(&request).expect("the request is sound");
         for (tag, is_open) in open.iter_mut().enumerate() {
             exchange.begin(tag, &template, None, &mut output);
             *is_open = true;

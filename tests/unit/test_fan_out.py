@@ -8,7 +8,8 @@ from pydantic import ValidationError
 from loadcurve.result.deliveries import DeliveriesResult
 from loadcurve.runs.plan import plan_at_point
 from support.explained_run import Data, evidence, found
-from support.http_load_study import CLOSED, load_of, problems_in
+from support.http_load_study import CLOSED, load_of, problems_in, study_file
+from support.read_study import read_study
 from support.synthetic_run import distribution
 
 WEBSOCKET = CLOSED + 'messages = "websocket"\n'
@@ -86,3 +87,8 @@ def test_a_server_that_waits_between_two_subscribers_is_a_finding():
 )
 def test_subscribers_that_receive_one_after_the_other_are_none(step_ms, spread_ms):
     assert found(with_deliveries(step_ms=step_ms, spread_ms=spread_ms)) == {}
+
+
+def test_a_server_is_verified_with_a_subscriber_also_where_subscribers_are_swept(tmp_path):
+    (arm,) = read_study(study_file(tmp_path, WEBSOCKET, "subscribers = [20, 60]")).arms.values()
+    assert (arm.load.subscribers, arm.load_to_verify.subscribers) == (None, 20)

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use loadcurve_plan::{HttpLoad, HttpVersion, Requests};
+use loadcurve_plan::{HttpLoad, HttpVersion, Nanos, Requests};
 use loadcurve_record::{Failure, MismatchedBody, OperationTally, Recorder, SlowRequest};
 use loadcurve_wire::HttpExchange;
 
@@ -74,7 +74,7 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
             )));
         }
         summary.result.messages = messages::summary(self.plan, recorder, summary.merged.length);
-        summary.result.deliveries = deliveries::summary(self.plan, recorder, summary.merged.length);
+        add_deliveries(&mut summary.result, self.plan, recorder, summary.merged.length);
         let ports = self
             .capacity
             .and_then(|capacity| port_shortage(&summary.result, self.plan, &summary.merged, capacity));
@@ -118,6 +118,15 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
             }
         }
         bodies
+    }
+}
+
+/// Adds what there is of deliveries, where the plan has subscribers. How many answers a connection has says nothing then: most of
+/// them listen.
+fn add_deliveries(result: &mut LoadResult, plan: &HttpLoad, recorder: &Recorder, length: Nanos) {
+    result.deliveries = deliveries::summary(plan, recorder, length);
+    if result.deliveries.is_some() {
+        result.connections.replies_per_connection = None;
     }
 }
 

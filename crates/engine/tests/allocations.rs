@@ -4,14 +4,15 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use loadcurve_engine::{StartError, start};
 use loadcurve_plan::{
     Arrivals, Body, Conversation, Events, HttpLoad, HttpVersion, IoChoice, Messages, Model, Rate, Request,
-    Requests, Stop,
+    Requests, Stop, WebSocket,
 };
+use loadcurve_wire::websocket::{accept_of, mask};
 
 #[path = "load/support/plans.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
@@ -171,6 +172,65 @@ fn answer_all_with_events(mut stream: &TcpStream) -> std::io::Result<()> {
     }
 }
 
+/// The clients of a server of WebSocket, each of which gets what the others send.
+static CLIENTS: Mutex<Vec<TcpStream>> = Mutex::new(Vec::new());
+
+/// Sends the messages of a client of WebSocket, each of which is one short frame, to all others.
+fn send_to_others(mut stream: &TcpStream) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    let own = stream.peer_addr()?;
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte)?;
+        head.extend(byte);
+    }
+    let head = String::from_utf8_lossy(&head);
+    let key = head.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: ")).unwrap_or_default();
+    let upgrade = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {}\r\n\r\n",
+        accept_of(key.as_bytes())
+    );
+    CLIENTS.lock().unwrap().push(stream.try_clone()?);
+    stream.write_all(upgrade.as_bytes())?;
+    let ended = loop {
+        let mut header = [0; 6];
+        if let Err(error) = stream.read_exact(&mut header) {
+            break Err(error);
+        }
+        let [first, length, key @ ..] = header;
+        let mut frame = vec![first, length & 0x7f];
+        frame.resize(2 + usize::from(frame[1]), 0);
+        if let Err(error) = stream.read_exact(&mut frame[2..]) {
+            break Err(error);
+        }
+        if first != 0x81 {
+            break Ok(());
+        }
+        mask(&mut frame[2..], key, 0);
+        for mut other in CLIENTS.lock().unwrap().iter() {
+            if other.peer_addr().is_ok_and(|address| address != own) {
+                // It may have left.
+                let _ = other.write_all(&frame);
+            }
+        }
+    };
+    CLIENTS.lock().unwrap().retain(|other| other.peer_addr().is_ok_and(|address| address != own));
+    ended
+}
+
+/// Loads whose messages all but one of the connections receive.
+fn plans_of_a_fan_out(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {
+    let of_messages = |plan: HttpLoad| {
+        let websocket = WebSocket { subscribers: Some(CONNECTIONS / 2), ..WebSocket::default() };
+        plan.with(|http| http.messages = Some(Messages::WebSocket(websocket)))
+    };
+    let closed = plans::closed(address, 1, REQUESTS);
+    let open = plans::open(address, 1, RATE_RPS, closed.stop);
+    vec![("a fan-out", of_messages(closed)), ("a fan-out at a rate", of_messages(open))]
+}
+
 /// Loads whose answers are streams of events, some of which are opened again.
 fn plans_of_events(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {
     let closed = plans::closed(address, CONNECTIONS, REQUESTS);
@@ -245,10 +305,10 @@ fn plans(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {
 fn twice_the_requests_allocate_no_more_than_their_seconds_need() {
     excuse_this_thread();
     let (one_by_one, streams) = (serve(answer_all), serve(answer_all_streams));
-    let events = serve(answer_all_with_events);
+    let (events, fan_out) = (serve(answer_all_with_events), serve(send_to_others));
     for io in [IoChoice::Epoll, IoChoice::Uring] {
         let all = plans(one_by_one).into_iter().chain(plans_of_streams(streams));
-        for (name, plan) in all.chain(plans_of_events(events)) {
+        for (name, plan) in all.chain(plans_of_events(events)).chain(plans_of_a_fan_out(fan_out)) {
             let plan = HttpLoad { io, ..plan };
             let threads = plan.threads as u64;
             let twice = HttpLoad { stop: Stop::RequestsTotal(2 * REQUESTS), ..plan.clone() };

@@ -386,7 +386,7 @@ def try_server(
         with ExitStack() as started:
             with slow_start_said(arm.name, found, server, say):
                 started.enter_context(server)
-            server.verify(arm.paths_to_verify(seed), arm.load)
+            server.verify(arm.paths_to_verify(seed), arm.load_to_verify)
             return TriedServer(server.settings, server.configuration)
     except ServerFailure as failure:
         return failure

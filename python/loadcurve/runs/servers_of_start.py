@@ -46,11 +46,13 @@ class Member:
     def under_load(self, server: LiveServer, generator: Generator) -> UnderLoad:
         """Return its started server as its kind is put under load."""
         arm = self.arm
-        if isinstance(arm.load, DatabaseLoadTable):
+        # A point has its own value of what is swept.
+        load = arm.load_to_verify
+        if isinstance(load, DatabaseLoadTable):
             plans = DatabasePlans(server.url, arm.server.driver, self.cpus.load)
-            return DatabaseUnderLoad(arm.name, server, arm.load, plans, generator)
+            return DatabaseUnderLoad(arm.name, server, load, plans, generator)
         content = self.served.records if self.served else {}
-        return WebServerUnderLoad(server, arm.load, content, self.cpus.load)
+        return WebServerUnderLoad(server, load, content, self.cpus.load)
 
     def marked(self, result: LoadResult) -> LoadResult:
         """Return the result of its load, marked where it comes near to the rig's ceiling."""

@@ -63,6 +63,12 @@ class Arm:
         """Return the values of each key of its load that is swept for this arm."""
         return own_keys({**self.sweep, **(self.server.sweep or {})})
 
+    @property
+    def load_to_verify(self) -> LoadTables:
+        """Its load as it asks once: that messages go to subscribers is known also where these are swept."""
+        swept = self.own_sweep.get("subscribers")
+        return self.load.model_copy(update={"subscribers": swept[0]}) if swept else self.load
+
     def paths_to_verify(self, seed: int) -> list[str]:
         """Return the paths whose answers a trial verifies; of a long list, those that ``seed`` picks."""
         return self.load.paths_to_verify(seed)
