@@ -367,6 +367,7 @@ pub(crate) fn refused(malformed: Malformed) -> Failure {
         Malformed::Unasked => Failure::Unasked,
         Malformed::WebSocket(WebSocketError::Refused { .. }) => Failure::UpgradeRefused,
         Malformed::WebSocket(_) => Failure::WebsocketFault,
+        Malformed::Http3(_) => Failure::H3Fault,
         _ => Failure::Malformed,
     }
 }

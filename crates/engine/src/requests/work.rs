@@ -6,6 +6,7 @@ use loadcurve_wire::{BodyPart, ErrorCode, Http2Counts, HttpExchange, Refusal, Re
 
 use super::{RequestSource, TargetReader};
 use super::{grpc, quic, redirection};
+use crate::connection::refused;
 use crate::places::InFlight;
 use crate::work::{Asked, Judged, Work};
 
@@ -92,7 +93,7 @@ impl<E: HttpExchange> Work for RequestSource<E> {
         match refusal {
             Refusal::Reset(code) => reset(*code),
             Refusal::ResetHttp3(code) => quic::reset(*code),
-            Refusal::Malformed(_) => Failure::Malformed,
+            Refusal::Malformed(malformed) => refused(*malformed),
             Refusal::Ended(status) => grpc::ended(*status),
             Refusal::Closed(code) => closed(*code),
         }

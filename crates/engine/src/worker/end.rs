@@ -169,16 +169,14 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         if W::Exchange::FANS_OUT {
             self.subscriber_closed(slot, failure);
         }
-        match failure {
-            Failure::Malformed | Failure::WebsocketFault | Failure::Unasked => self.send_goodbye(slot),
-            _ if failure.is_broken_off() => {
-                self.record_end(slot);
-                // What answers the peer's own goodbye.
-                if !is_end && self.connections[slot].exchange.has_output() {
-                    self.send_goodbye(slot);
-                }
+        if failure.is_fault() {
+            self.send_goodbye(slot);
+        } else if failure.is_broken_off() {
+            self.record_end(slot);
+            // What answers the peer's own goodbye.
+            if !is_end && self.connections[slot].exchange.has_output() {
+                self.send_goodbye(slot);
             }
-            _ => {}
         }
         let is_broken_off = failure.is_broken_off();
         let connection = &self.connections[slot];
@@ -192,9 +190,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             self.replace(slot, failure);
         } else if connection.requests.is_empty() && is_open {
             self.leave_idle(slot);
-            self.connections[slot].spoiled_by = Some(failure).filter(|failure| {
-                matches!(failure, Failure::Malformed | Failure::Unasked | Failure::WebsocketFault)
-            });
+            self.connections[slot].spoiled_by = Some(failure).filter(|failure| failure.is_fault());
         } else {
             self.fail(slot, failure);
         }
@@ -481,14 +477,8 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         if let Some(since) = limited_since {
             self.recorder.waited_for_stream(failed.due, self.now - since);
         }
-        let is_explained = matches!(
-            failure,
-            Failure::TlsFailed
-                | Failure::Malformed
-                | Failure::Unasked
-                | Failure::UpgradeRefused
-                | Failure::WebsocketFault
-        );
+        let is_explained =
+            failure.is_fault() || matches!(failure, Failure::TlsFailed | Failure::UpgradeRefused);
         if (is_explained || failure.has_ended_quic())
             && let Some(text) = connection.exchange.complaint()
         {

@@ -1,15 +1,17 @@
 //! Loads over HTTP/3, on both ends of QUIC in memory, against what arithmetic and the theory of queues give.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use loadcurve_certificates::{Kind, make};
 use loadcurve_plan::{Arrivals, Conversation, HttpLoad, HttpVersion, Model, Nanos, Rate, Stop, Tls, Verify};
 use loadcurve_quic::connection::{
-    Arrival, Connection, Direction, Event, ReadTo, Socket, Then, Welcome, Windows,
+    Arrival, Connection, Direction, Event, Lost, ReadTo, Socket, Then, Welcome, Windows,
 };
 use loadcurve_quic::{Http3, Settings};
 use loadcurve_record::{Failure, TimeHistogram};
@@ -26,8 +28,10 @@ use super::{
 use crate::clock;
 use crate::io::Slot;
 use crate::requests::RequestSource;
+use violations::Violation;
 
 mod early_data;
+mod violations;
 
 /// HEADERS with `:status: 200` from the static table.
 const ANSWER: &[u8] = &[1, 3, 0, 0, 0xd9];
@@ -70,6 +74,17 @@ enum Behaviour {
     SpeaksOtherVersions,
     /// It announces with its first answer on each connection that it answers no further request.
     Retires,
+    /// It breaks the rules of HTTP/3 in one way.
+    Violates(&'static Violation),
+}
+
+impl Behaviour {
+    /// Opens the streams of a server that has its own; false for all others.
+    fn opens_its_streams(self, connection: &mut Connection) -> bool {
+        let Self::Violates(violation) = self else { return false };
+        violation.open_streams(connection);
+        true
+    }
 }
 
 /// The stream of a client's second request (RFC 9000 §2.1).
@@ -92,6 +107,7 @@ struct End {
     due: BinaryHeap<Reverse<(Nanos, u64)>>,
     /// Streams on which a flood has begun.
     flooded: Vec<u64>,
+    losses: Rc<RefCell<Vec<Lost>>>,
 }
 
 /// A server of HTTP/3 that goes about each request when `service` says.
@@ -105,6 +121,8 @@ struct Server<S> {
     windows: Windows,
     base: Instant,
     ends: BTreeMap<Slot, End>,
+    /// How connections have ended for the server.
+    losses: Rc<RefCell<Vec<Lost>>>,
 }
 
 fn server_tls() -> Arc<rustls::ServerConfig> {
@@ -148,6 +166,7 @@ impl End {
         let mut is_forgotten = false;
         while let Some(event) = connection.event() {
             match event {
+                Event::Connected if self.behaviour.opens_its_streams(connection) => {}
                 Event::Connected => {
                     let control = *self.control.get_or_insert_with(|| open_control(connection));
                     match self.behaviour {
@@ -170,7 +189,10 @@ impl End {
                     }
                 }
                 // It ends with the connection what the service has begun.
-                Event::Lost(_) => self.due.clear(),
+                Event::Lost(lost) => {
+                    self.losses.borrow_mut().push(lost);
+                    self.due.clear();
+                }
                 Event::Writable(_) | Event::Stopped(_) | Event::Available => {}
             }
         }
@@ -188,6 +210,7 @@ impl End {
                     connection.write(control, &[7, 1, 4], Then::More);
                     connection.write(stream, ANSWER, Then::End);
                 }
+                Behaviour::Violates(violation) => violation.answer(connection, stream),
                 Behaviour::Resets(code) => connection.abandon(stream, code),
                 Behaviour::Floods(first, again) => {
                     if !self.flooded.contains(&stream) {
@@ -201,14 +224,19 @@ impl End {
                 _ => {}
             }
         }
-        let (mut datagrams, mut bytes) = (Vec::new(), Vec::new());
-        while let Some(cut) = connection.transmit(moment(now), &mut bytes) {
-            let each = cut.0.map_or(bytes.len(), std::num::NonZeroUsize::get).max(1);
-            datagrams.extend(bytes.chunks(each).map(<[u8]>::to_vec));
-            bytes.clear();
-        }
-        datagrams
+        leaving(connection, now)
     }
+}
+
+/// The datagrams that leave.
+fn leaving(connection: &mut Connection, now: Nanos) -> Vec<Vec<u8>> {
+    let (mut datagrams, mut bytes) = (Vec::new(), Vec::new());
+    while let Some(cut) = connection.transmit(moment(now), &mut bytes) {
+        let each = cut.0.map_or(bytes.len(), std::num::NonZeroUsize::get).max(1);
+        datagrams.extend(bytes.chunks(each).map(<[u8]>::to_vec));
+        bytes.clear();
+    }
+    datagrams
 }
 
 /// The answer to a first datagram of a server that speaks no version but one that does not exist (RFC 9000 §17.2.1).
@@ -242,7 +270,7 @@ impl PopIfDue for BinaryHeap<Reverse<(Nanos, u64)>> {
 
 impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
     fn answers(&mut self, slot: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)> {
-        let Self { behaviour, service, tls, careful, accepted, windows, base, ends } = self;
+        let Self { behaviour, service, tls, careful, accepted, windows, base, ends, losses } = self;
         if *behaviour == Behaviour::Silent {
             return Vec::new();
         }
@@ -258,6 +286,7 @@ impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
             connection: None,
             control: None,
             due: BinaryHeap::new(),
+            losses: Rc::clone(losses),
         });
         match end.socket.datagram(moment(now), FROM, bytes) {
             Arrival::New(incoming) if *behaviour == Behaviour::Refuses => {
@@ -325,18 +354,27 @@ fn meeting(
     streams: usize,
     service: impl FnMut(Nanos) -> Option<Nanos> + 'static,
 ) -> Outcome {
+    meeting_server(plan, streams, server(behaviour, service))
+}
+
+fn meeting_server<S: FnMut(Nanos) -> Option<Nanos> + 'static>(
+    plan: &HttpLoad,
+    streams: usize,
+    server: Server<S>,
+) -> Outcome {
     let plan = plan.clone().with(|http| {
         http.http = HttpVersion::Http3;
         http.conversation = Conversation { streams, ..Conversation::default() };
     });
     let tls = Tls { verify: Verify::None, ..Tls::of("localhost") };
-    run(&plan, &tls, server(behaviour, service))
+    run(&plan, &tls, server)
 }
 
 fn server<S>(behaviour: Behaviour, service: S) -> Server<S> {
     let (base, ends) = (clock::zero(), BTreeMap::new());
     let tls = server_tls();
-    Server { behaviour, service, tls, careful: None, accepted: 0, windows: WINDOWS, base, ends }
+    let losses = Rc::default();
+    Server { behaviour, service, tls, careful: None, accepted: 0, windows: WINDOWS, base, ends, losses }
 }
 
 fn run<S: FnMut(Nanos) -> Option<Nanos> + 'static>(plan: &HttpLoad, tls: &Tls, server: Server<S>) -> Outcome {
@@ -435,10 +473,10 @@ fn whatever_a_server_does_each_request_ends_in_time_and_says_how() {
         (Behaviour::Resets(0x10e), Failure::H3MessageError, "H3_MESSAGE_ERROR (0x10e)"),
         (Behaviour::Resets(0x101), Failure::H3StreamError, "H3_GENERAL_PROTOCOL_ERROR (0x101)"),
         (Behaviour::Resets(0x999), Failure::H3StreamError, "the unknown code 0x999"),
-        (Behaviour::Floods(useless_head, b"x"), Failure::Malformed, "cannot be decompressed"),
-        (Behaviour::Floods(interim, interim), Failure::Malformed, "(a flood)"),
-        (Behaviour::Floods(ANSWER, &[0, 0]), Failure::Malformed, "(a flood)"),
-        (Behaviour::Floods(ANSWER, &[0x21, 0]), Failure::Malformed, "(a flood)"),
+        (Behaviour::Floods(useless_head, b"x"), Failure::H3Fault, "cannot be decompressed"),
+        (Behaviour::Floods(interim, interim), Failure::H3Fault, "(a flood)"),
+        (Behaviour::Floods(ANSWER, &[0, 0]), Failure::H3Fault, "(a flood)"),
+        (Behaviour::Floods(ANSWER, &[0x21, 0]), Failure::H3Fault, "(a flood)"),
         (Behaviour::Floods(huge, b"x"), Failure::Timeout, ""),
         (Behaviour::Floods(huge_head, b"x"), Failure::Malformed, "the header block is longer than"),
         (Behaviour::Leaves, Failure::H3RequestRejected, ""),

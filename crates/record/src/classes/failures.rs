@@ -186,6 +186,12 @@ table! {
         happened: "had their connection closed with an error code of HTTP/3",
         remark: Some("the messages of the result name the code"),
     }
+    H3Fault {
+        code: "h3_fault", origin: Origin::Answer,
+        happened: "were on a connection or a stream on which the server broke the rules of HTTP/3",
+        remark: Some("such as a frame where it may not be, a stream closed that has to stay open, or a reference to no field; \
+        the messages of the result name it"),
+    }
     QuicRefused {
         code: "quic_refused", origin: Origin::Server,
         happened: "had their connection refused with QUIC's CONNECTION_REFUSED",
@@ -359,6 +365,12 @@ impl Failure {
     #[must_use]
     pub fn is_broken_off(self) -> bool {
         matches!(self, Self::ClosedEarly | Self::Reset) || self.has_ended_quic()
+    }
+
+    /// Whether the server has said what it may not say, so that nothing more is believed of the connection.
+    #[must_use]
+    pub fn is_fault(self) -> bool {
+        matches!(self, Self::Malformed | Self::Unasked | Self::WebsocketFault | Self::H3Fault)
     }
 
     /// Whether a connection of QUIC has ended with more to say of it than that it was closed.

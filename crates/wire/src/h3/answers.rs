@@ -171,8 +171,8 @@ impl Answer {
                 shared.count_unproductive(1)?;
                 Ok(None)
             }
-            Place::Pushes => Err(Http3Error::Push.into()),
-            Place::Control | Place::FromClients | Place::Nowhere => {
+            Place::Pushes if kind == kind::PUSH_PROMISE => Err(Http3Error::Push.into()),
+            Place::Control | Place::FromClients | Place::Nowhere | Place::Pushes => {
                 Err(Http3Error::UnexpectedFrame { kind }.into())
             }
         }

@@ -58,7 +58,7 @@ fn frames_that_are_on_the_wrong_stream_end_the_connection() {
         let error = Http3Error::UnexpectedFrame { kind };
         assert_error(&control(&frame(kind, &[0])), error, Http3Code::FRAME_UNEXPECTED);
     }
-    for kind in [SETTINGS, GOAWAY, MAX_PUSH_ID, PRIORITY_UPDATE, 0x2, 0x6, 0x8, 0x9] {
+    for kind in [SETTINGS, GOAWAY, CANCEL_PUSH, MAX_PUSH_ID, PRIORITY_UPDATE, 0x2, 0x6, 0x8, 0x9] {
         let bytes = [frame(HEADERS, STATUS_200), frame(kind, &[0])].concat();
         let mut http3 = with_requests(&["GET"]);
         let (_, rest) = events_and_rest(&mut http3, 0, &bytes[..5], false).unwrap();
