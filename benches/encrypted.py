@@ -1,4 +1,4 @@
-"""Loads over TLS and HTTP/2 beside wrk, h2load, zrk, OpenSSL's s_time and the floor, in pairs taken in turn.
+"""Loads over TLS, HTTP/2 and HTTP/3 beside wrk, h2load, zrk, oha, OpenSSL's s_time and the floor, in pairs.
 
 The server has one CPU and the generator another; certificates are accepted unseen, as the others do. Medians
 count, and each goal is met or missed by them. Where the server is the limit, requests per second show
@@ -6,7 +6,8 @@ nothing, and CPU per request does.
 
 A distribution's h2load may be years old: `--h2load PROGRAM` takes one that was built from newer sources, and
 `--zrk PROGRAM` a zrk, which no distribution has. zrk is paced; here it is asked for more than it reaches, so
-that each of its connections sends its next request when the previous one is answered.
+that each of its connections sends its next request when the previous one is answered. `--oha PROGRAM` takes
+an oha that was built with its feature `http3` (`cargo install --locked oha --features http3`).
 """
 
 import argparse
@@ -77,6 +78,7 @@ class Case:
 TLS = {"tls": True}
 TLS_HTTP2 = {"tls": True, "http2": True}
 HTTP2 = {"http2": True}
+HTTP3 = {"tls": True, "http3": True}
 CLOSED = ("-H", "Connection: close")
 """How others open a connection for each request."""
 X25519 = ("--groups", "x25519")
@@ -113,6 +115,17 @@ def _h2load(*options: str, goals: Mapping[str, float], resumes: bool = False) ->
     return Other(
         "h2load",
         command,
+        goals=goals,
+    )
+
+
+def _oha(connections: int, streams: int, goals: Mapping[str, float]) -> Other:
+    return Other(
+        "oha",
+        lambda rig: [
+            *("--no-tui", "--insecure", "--http-version", "3", "-z", f"{rig.duration_s}s"),
+            *("-c", str(connections), "-p", str(streams), rig.url),
+        ],
         goals=goals,
     )
 
@@ -178,6 +191,18 @@ CASES = (
         for server in ("limit", "h2o")
         for over, settings in (("", HTTP2), (" over TLS", TLS_HTTP2))
         for connections, streams in ((10, 100), (100, 1))
+    ),
+    *(
+        Case(
+            f"HTTP/3, {connections} x {streams}",
+            server,
+            HTTP3,
+            ("-c", str(connections), "--http", "3", "--streams", str(streams)),
+            # Where the server is the limit, it is that for both.
+            (_oha(connections, streams, {"CPU": 0.35} | ({"requests/s": 3.0} if server == "limit" else {})),),
+        )
+        for server in ("limit", "caddy")
+        for connections, streams in ((10, 1), (10, 8), (10, 64))
     ),
     Case(
         "full handshakes, 50 connections",
@@ -265,6 +290,7 @@ READERS = {
     "zrk": _read_zrk,
     "openssl": _read_s_time,
     "floor": _read_floor,
+    "oha": _read_theirs(r"\[200\]\s*(\d+) responses", r"Requests/sec:\s*([0-9.]+)"),
 }
 
 
@@ -277,8 +303,9 @@ def main() -> None:
     parser.add_argument("--against", nargs="+", choices=READERS, default=list(READERS), metavar="GENERATOR")
     parser.add_argument("--h2load", default="h2load", metavar="PROGRAM", help="another build of h2load")
     parser.add_argument("--zrk", default="zrk", metavar="PROGRAM", help="where zrk is")
+    parser.add_argument("--oha", default="oha", metavar="PROGRAM", help="one that speaks HTTP/3")
     arguments = parser.parse_args()
-    given = {"floor": FLOOR, "h2load": arguments.h2load, "zrk": arguments.zrk}
+    given = {"floor": FLOOR, "h2load": arguments.h2load, "zrk": arguments.zrk, "oha": arguments.oha}
     programs = {name: name for name in READERS} | given
     missing = sorted(name for name in arguments.against if shutil.which(programs[name]) is None)
     cpus = own_cpus()
