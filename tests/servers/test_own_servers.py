@@ -85,8 +85,8 @@ def test_the_faults_of_limit_reach_the_program(content_folder):
     entry = CATALOG["limit"]
     settings = passed_on | {name: value for name, (_, value) in renamed.items()}
     of_every_server = {"tls", "http2", "http3", "certificate"}
-    # These two are refused without HTTP/3, with whose tests they are.
-    of_http3 = {"early_data", "retry"}
+    # These are refused without HTTP/3, with whose tests they are.
+    of_http3 = {"early_data", "retry", "announce_http3"}
     assert settings.keys() | of_every_server | of_http3 == entry.description.settings.keys()
     with server_of(entry, content_folder, **settings) as server:
         options = _options(server)

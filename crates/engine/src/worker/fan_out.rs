@@ -244,12 +244,19 @@ impl FanOut {
             return;
         }
         let due = Nanos(due_ns);
+        let index = number.checked_sub(first).and_then(|index| usize::try_from(index).ok());
+        let known = index.and_then(|index| self.messages.get(index));
+        if known.is_some_and(|message| message.request.due != due) {
+            // Somebody has changed it, and it would say wrong times.
+            counted.of_other_loads += 1;
+            return;
+        }
+        let Some(subscriber) = self.subscriber(slot) else { return };
         if !subscriber.seen.note(number) {
             books.recorder.delivered_again(due);
             return;
         }
         let opened = subscriber.opened;
-        let index = number.checked_sub(first).and_then(|index| usize::try_from(index).ok());
         let Some((index, message)) =
             index.and_then(|index| Some((index, self.messages.get_mut(index).filter(|one| !one.is_over)?)))
         else {

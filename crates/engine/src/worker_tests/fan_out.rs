@@ -171,14 +171,17 @@ fn what_comes_beside_the_deliveries_is_counted_apart() {
         (0, 1) => after(101, message),
         (0, 2) => {
             let other = Marker { run: RUN + 1, number: 0, due_ns: 0 }.write();
-            [after(1, &other), after(1, b"welcome"), after(1, message)].concat()
+            let mut changed = message.to_vec();
+            let last = changed.len() - 1;
+            changed[last] ^= 1;
+            [after(1, &other), after(1, b"welcome"), after(1, &changed), after(1, message)].concat()
         }
         _ => after(1, message),
     };
     let Outcome { recorder, .. } = run(open(1, 100.0, Stop::RequestsTotal(20)), 2, sends);
     let deliveries = &recorder.deliveries;
     assert_eq!((deliveries.expected, deliveries.delivered, deliveries.late), (40, 39, 1));
-    assert_eq!((deliveries.duplicates, deliveries.of_other_loads, deliveries.unmarked), (1, 1, 1));
+    assert_eq!((deliveries.duplicates, deliveries.of_other_loads, deliveries.unmarked), (1, 2, 1));
     assert_eq!(recorder.failures, FailureCounts::from([(Failure::PartlyDelivered, 1)]));
 }
 
