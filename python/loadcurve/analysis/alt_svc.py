@@ -48,14 +48,10 @@ def _of_server(server: str, trials: Sequence[Sequence[AnnouncedHttp3]]) -> Annou
         addresses=_different(followed, lambda one: one.address),
         asked=sum(max(one.times_asked for one in trial) for trial in trials),
         loads=len(followed),
-        took_ms=_range([one.took_ms for one in followed]),
-        max_age_s=_range([one.max_age_s for one in followed]),
+        took_ms=Range.of(one.took_ms for one in followed),
+        max_age_s=Range.of(one.max_age_s for one in followed),
     )
 
 
 def _different(followed: Sequence[AnnouncedHttp3], text: Callable[[AnnouncedHttp3], str]) -> list[str]:
     return [*dict.fromkeys(text(one) for one in followed)]
-
-
-def _range(figures: Sequence[float]) -> Range:
-    return Range(min(figures), max(figures))

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.folder import Run
@@ -16,6 +17,18 @@ class Range:
 
     least: float
     greatest: float
+
+    @classmethod
+    def of(cls, figures: Iterable[float]) -> Self:
+        """Return that of some figures, of which there is at least one."""
+        known = [*figures]
+        return cls(min(known), max(known))
+
+    @classmethod
+    def of_known(cls, figures: Iterable[float | None]) -> Self | None:
+        """Return that of the figures that are known; ``None`` without any."""
+        known = [figure for figure in figures if figure is not None]
+        return cls.of(known) if known else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +141,8 @@ def _encryption(seen: Sequence[tuple[PointRecord, TlsResult]]) -> Encryption:
         full=full,
         resumed=resumed,
         resumed_share=resumed / (full + resumed) if full + resumed else None,
-        full_per_s=_range(one.full_per_s for one in measured if one.full_ms.count),
-        resumed_per_s=_range(one.resumed_per_s for one in measured if one.resumed_ms.count),
+        full_per_s=Range.of_known(one.full_per_s for one in measured if one.full_ms.count),
+        resumed_per_s=Range.of_known(one.resumed_per_s for one in measured if one.resumed_ms.count),
         full_p50_ms=_medians(one.full_ms for one in measured),
         resumed_p50_ms=_medians(one.resumed_ms for one in measured),
         handshake_p50_ms=_medians(record.load.handshake_ms for record, _ in seen),
@@ -140,8 +153,8 @@ def _streams(seen: Sequence[tuple[PointRecord, Http2Result]]) -> Streams:
     allowed = [http2.streams_allowed for _, http2 in seen if http2.streams_allowed is not None]
     asked = [record.load.load.streams for record, _ in seen]
     return Streams(
-        asked=Range(min(asked), max(asked)),
-        allowed=Range(min(one.min for one in allowed), max(one.max for one in allowed)) if allowed else None,
+        asked=Range.of(asked),
+        allowed=Range.of_known(bound for one in allowed for bound in (one.min, one.max)),
         waited=sum(http2.stream_wait_ms.known_count for _, http2 in seen),
         wait_p50_ms=_medians(http2.stream_wait_ms for _, http2 in seen),
         refused=sum(http2.streams_refused for _, http2 in seen),
@@ -152,9 +165,4 @@ def _streams(seen: Sequence[tuple[PointRecord, Http2Result]]) -> Streams:
 
 
 def _medians(times_ms: Iterable[Distribution | None]) -> Range | None:
-    return _range(one.p50 for one in times_ms if one is not None)
-
-
-def _range(figures: Iterable[float | None]) -> Range | None:
-    known = [figure for figure in figures if figure is not None]
-    return Range(min(known), max(known)) if known else None
+    return Range.of_known(one.p50 for one in times_ms if one is not None)

@@ -89,30 +89,30 @@ def _of_server(server: str, seen: Sequence[Http3Result]) -> QuicOfServer:
         packets_sent=sum(one.packets.sent for one in seen),
         packets_lost=sum(one.packets.lost for one in seen),
         key_updates=sum(one.packets.key_updates for one in seen),
-        sent_per_answer=_range(one.packets.sent_per_answer for one in seen),
-        received_per_answer=_range(one.packets.received_per_answer for one in seen),
-        per_send=_range(one.datagrams.per_send for one in seen),
-        per_receive=_range(one.datagrams.per_receive for one in seen),
-        rtt_min_ms=_range(one.rtt_min_ms.min for one in seen),
-        rtt_smoothed_ms=_range(one.rtt_smoothed_ms.mean for one in seen),
+        sent_per_answer=Range.of_known(one.packets.sent_per_answer for one in seen),
+        received_per_answer=Range.of_known(one.packets.received_per_answer for one in seen),
+        per_send=Range.of_known(one.datagrams.per_send for one in seen),
+        per_receive=Range.of_known(one.datagrams.per_receive for one in seen),
+        rtt_min_ms=Range.of_known(one.rtt_min_ms.min for one in seen),
+        rtt_smoothed_ms=Range.of_known(one.rtt_smoothed_ms.mean for one in seen),
         mtu_bytes=_reach(one.mtu_bytes for one in seen),
         link_mtu_bytes=_reach(one.link_mtu_bytes for one in seen),
         congestion_events=sum(one.congestion.events for one in seen),
         control=list(dict.fromkeys(one.congestion.control for one in seen)),
-        initial_window_bytes=_certain(one.congestion.initial_window_bytes for one in seen),
-        windows_bytes=_certain(one.windows.stream_bytes for one in seen),
+        initial_window_bytes=Range.of(one.congestion.initial_window_bytes for one in seen),
+        windows_bytes=Range.of(one.windows.stream_bytes for one in seen),
         server_windows_bytes=_reach(one.windows.server_stream_bytes for one in seen),
         server_blocked=sum(one.windows.server_blocked for one in seen),
         blocked=sum(one.windows.blocked for one in seen),
         dropped_by_client=_sum(one.dropped.by_client for one in seen),
         dropped_by_server=_sum(one.dropped.by_server for one in seen),
         receive_buffer_bytes=_reach(one.sockets.receive_buffer_granted_bytes for one in seen),
-        receive_buffer_asked_bytes=_certain(one.sockets.receive_buffer_asked_bytes for one in seen),
+        receive_buffer_asked_bytes=Range.of(one.sockets.receive_buffer_asked_bytes for one in seen),
         receive_offload=all(one.sockets.receive_offload == one.sockets.opened for one in seen),
         send_offload=all(one.sockets.send_offload and not one.sockets.send_offload_refused for one in seen),
-        server_sockets=_range(one.sockets.of_server for one in seen),
+        server_sockets=Range.of_known(one.sockets.of_server for one in seen),
         table_used_bytes=_reach(one.qpack.used_bytes for one in seen),
-        table_offered_bytes=_certain(one.qpack.offered_bytes for one in seen),
+        table_offered_bytes=Range.of(one.qpack.offered_bytes for one in seen),
         announced_ends=sum(one.ends.announced for one in seen),
         stateless_resets=sum(one.ends.stateless_resets for one in seen),
         idle_timeouts=sum(one.ends.idle_timeouts for one in seen),
@@ -130,21 +130,11 @@ def _handshakes(seen: Sequence[Http3Result]) -> list[HandshakeClass]:
 
 
 def _medians(seen: Sequence[Http3Result], kind: str) -> Range | None:
-    return _range(getattr(one.handshakes_ms, kind).p50 for one in seen)
-
-
-def _range(figures: Iterable[float | None]) -> Range | None:
-    known = [figure for figure in figures if figure is not None]
-    return Range(min(known), max(known)) if known else None
-
-
-def _certain(figures: Iterable[float]) -> Range:
-    known = list(figures)
-    return Range(min(known), max(known))
+    return Range.of_known(getattr(one.handshakes_ms, kind).p50 for one in seen)
 
 
 def _reach(ranges: Iterable[NumberRange | None]) -> Range | None:
-    return _range(bound for one in ranges if one is not None for bound in (one.min, one.max))
+    return Range.of_known(bound for one in ranges if one is not None for bound in (one.min, one.max))
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:
