@@ -46,13 +46,14 @@ class RunDisplay:
 
     counted: Literal["points", "trials"] = "points"
     """What the progress bar counts."""
+    budget_s: float = math.inf
+    """What it is allowed to take, which a pace that is slower than planned does not change."""
 
     def __init__(self, console: Console, *, live: bool) -> None:
         """Show a run on ``console``, live or in lines."""
         self._console = console
         self._live = live
         self._started_s = time.monotonic()
-        self._at_most_s = math.inf
         self._arms: Mapping[str, Arm] = {}
         self._estimate_s: float | None = None
         self._trials_at_most, self._at_most, self._about = "", "", "about "
@@ -260,7 +261,7 @@ class RunDisplay:
         """Return about how long is left: by the pace so far, or by the estimate at first."""
         elapsed_s = time.monotonic() - self._started_s
         left_s = self._left_by_pace_s(elapsed_s)
-        return None if left_s is None else min(left_s, max(0.0, self._at_most_s - elapsed_s))
+        return None if left_s is None else min(left_s, max(0.0, self.budget_s - elapsed_s))
 
     def _left_by_pace_s(self, elapsed_s: float) -> float | None:
         left = self._points_planned - self._points_over

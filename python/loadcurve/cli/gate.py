@@ -1,7 +1,6 @@
 """``loadcurve gate``: whether a build is slower than another one, by both in turn."""
 
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -75,15 +74,12 @@ class GateGiven:
 class GateDisplay(RunDisplay):
     """Follows a gate, whose number of blocks is not known before."""
 
-    budget_s: float = math.inf
-    """What it is allowed to take, which a pace that is slower than planned does not change."""
     _suspected: frozenset[str] = frozenset()
 
     def begins(self, studies: Sequence[Study], order: Sequence[PlannedTrial], first_block: int = 0) -> None:
         """A gate of at most these trials begins."""
         self._trials_at_most = self._at_most = self._about = "at most "
         super().begins(studies, order, first_block)
-        self._at_most_s = self.budget_s
 
     def gate_looks(self, gate: GatedRun) -> None:
         """Say where a regression is suspected, which is measured again from here on."""

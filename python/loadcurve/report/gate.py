@@ -111,7 +111,7 @@ def _required(analysis: Analysis, gate: GateAnswer) -> Iterator[str]:
 
 
 def _requirements(analysis: Analysis, gate: GateAnswer) -> list[RequirementRow]:
-    return [row for row in requirement_rows(analysis) if row.judged.server == gate.gated.head]
+    return [row for row in requirement_rows(analysis) if row.judged in gate.required]
 
 
 def _more(gate: GateAnswer) -> str:
