@@ -36,7 +36,7 @@ pub(crate) struct FanOutConfiguration {
 pub(super) struct FanOut {
     run: u32,
     timeout: Nanos,
-    /// How many messages a publisher has under way at most; none where they fall due on a schedule.
+    /// How many messages a publisher has under way at most; `None` where they fall due on a schedule.
     most_under_way: Option<usize>,
     /// How many messages of each publisher are under way. Their slots are the first ones.
     under_way: Vec<usize>,
@@ -231,7 +231,8 @@ impl FanOut {
         let (run, first, now) = (self.run, self.first, books.now);
         let next = first + self.messages.len() as u64;
         let counted = &mut books.recorder.deliveries;
-        let Some(subscriber) = self.subscriber(slot) else {
+        let place = slot.checked_sub(self.under_way.len());
+        let Some(subscriber) = place.and_then(|place| self.subscribers.get_mut(place)) else {
             counted.to_publishers += 1;
             return;
         };
@@ -245,25 +246,21 @@ impl FanOut {
         }
         let due = Nanos(due_ns);
         let index = number.checked_sub(first).and_then(|index| usize::try_from(index).ok());
-        let known = index.and_then(|index| self.messages.get(index));
-        if known.is_some_and(|message| message.request.due != due) {
+        let known = index.and_then(|index| Some((index, self.messages.get_mut(index)?)));
+        if known.as_ref().is_some_and(|(_, message)| message.request.due != due) {
             // Somebody has changed it, and it would say wrong times.
             counted.of_other_loads += 1;
             return;
         }
-        let Some(subscriber) = self.subscriber(slot) else { return };
         if !subscriber.seen.note(number) {
             books.recorder.delivered_again(due);
             return;
         }
-        let opened = subscriber.opened;
-        let Some((index, message)) =
-            index.and_then(|index| Some((index, self.messages.get_mut(index).filter(|one| !one.is_over)?)))
-        else {
+        let Some((index, message)) = known.filter(|(_, message)| !message.is_over) else {
             books.recorder.delivered_late(due);
             return;
         };
-        if opened.is_none_or(|opened| opened > message.request.sent) {
+        if subscriber.opened.is_none_or(|opened| opened > message.request.sent) {
             counted.earlier += 1;
             return;
         }
@@ -274,9 +271,7 @@ impl FanOut {
         message.body_bytes += body_bytes;
         message.framing_bytes += framing_bytes;
         let behind_first = now - message.first_delivered;
-        if books.recorder.delivered(due, now, body_bytes)
-            && let Some(subscriber) = self.subscriber(slot)
-        {
+        if books.recorder.delivered(due, now, body_bytes) {
             subscriber.deliveries += 1;
             subscriber.behind_first = subscriber.behind_first + behind_first;
         }
