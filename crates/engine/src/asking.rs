@@ -38,7 +38,7 @@ pub struct Answer {
     pub status: u16,
     /// Length of the body without its framing.
     pub body_bytes: u64,
-    /// Of a call of gRPC, how it has ended; none where the answer does not say it.
+    /// Of a call of gRPC, how it has ended; `None` where the answer does not say it.
     pub call: Option<CallEnd>,
 }
 

@@ -27,7 +27,7 @@ pub struct LoadResult {
     pub window_start_monotonic_s: f64,
     pub duration_s: f64,
     pub requests: Requests,
-    /// None where no request waited through the whole window.
+    /// `None` where no request waited through the whole window.
     pub waited_through: Option<WaitedThrough>,
     pub rate_rps: Rate,
     pub latency_ms: Distribution,
@@ -38,7 +38,7 @@ pub struct LoadResult {
     pub first_byte_ms: Distribution,
     pub transfer_ms: Distribution,
     pub connections: Connections,
-    /// None where connections carry clear text.
+    /// `None` where connections carry clear text.
     pub tls: Option<TlsSummary>,
     /// Absent if connections do not speak HTTP/2.
     pub http2: Option<Http2Summary>,
@@ -50,20 +50,20 @@ pub struct LoadResult {
     /// Absent where messages do not go to subscribers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Box<DeliveriesSummary>>,
-    /// None where the driver does not report it.
+    /// `None` where the driver does not report it.
     pub bytes: Option<Bytes>,
-    /// None where answers have no status.
+    /// `None` where answers have no status.
     pub status: Option<StatusCounts>,
     /// The same by single statuses.
     pub statuses: Option<Vec<OfStatus>>,
-    /// Answers of another status than the one that their list expects; none where it expects none.
+    /// Answers of another status than the one that their list expects; `None` where it expects none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unexpected_status: Option<StatusCounts>,
     pub errors: FailureCounts,
     pub error_messages: Vec<ErrorMessage>,
-    /// None where a driver hides how connections end.
+    /// `None` where a driver hides how connections end.
     pub broken_off: Option<BrokenOff>,
-    /// None where nothing was redirected, or the protocol's exchange does not look.
+    /// `None` where nothing was redirected, or the protocol's exchange does not look.
     pub redirected_to: Option<String>,
     pub generator: Generator,
     pub kernel: TcpCounters,
@@ -131,7 +131,7 @@ pub struct Connections {
     /// Those that the server has ended by an answer to no request.
     pub idle_ended: Vec<IdleEnded>,
     pub lifetime_ms: Distribution,
-    /// None where connections are not those of requests, or their driver's.
+    /// `None` where connections are not those of requests, or their driver's.
     pub ended_by_server: Option<EndedByServer>,
     /// Connections that were open from the start of the load to its end, and carried answers; none likewise.
     pub lasting: Option<u64>,
@@ -241,7 +241,7 @@ pub struct TlsSummary {
     pub agreed: Vec<Agreed>,
     /// The protocol that the server has chosen (ALPN); `None` if it has chosen none, or several machines send the load.
     pub protocol: Option<String>,
-    /// None where it was not seen.
+    /// `None` where it was not seen.
     pub certificate: Option<Certificate>,
 }
 
@@ -272,7 +272,7 @@ pub struct MeasuredHandshakes {
 pub struct Agreed {
     pub version: String,
     pub suite: String,
-    /// None where no keys were exchanged.
+    /// `None` where no keys were exchanged.
     pub group: Option<String>,
     pub resumed: bool,
     pub count: u64,

@@ -67,9 +67,9 @@ pub(crate) struct WorkerConfiguration<W: Work> {
     timeout: Nanos,
     unit: Unit,
     waiting: Waiting,
-    /// How answers are divided into events; none where each is a whole.
+    /// How answers are divided into events; `None` where each is a whole.
     events: Option<Events>,
-    /// Who receives what is published; none where messages are answered.
+    /// Who receives what is published; `None` where messages are answered.
     fan_out: Option<FanOutConfiguration>,
 }
 

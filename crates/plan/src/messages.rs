@@ -23,7 +23,7 @@ pub enum Messages {
 pub struct WebSocket {
     /// What the messages that are sent are.
     pub message_type: MessageType,
-    /// How many connections listen, to which the server sends on each message that the others publish; none where the server's
+    /// How many connections listen, to which the server sends on each message that the others publish; `None` where the server's
     /// next message answers the one that was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscribers: Option<usize>,
@@ -46,7 +46,7 @@ pub enum MessageType {
 pub struct Events {
     /// How a body is divided into events.
     pub event_format: EventFormat,
-    /// How many events an answer is to have; none where nobody knows.
+    /// How many events an answer is to have; `None` where nobody knows.
     pub events_expected: Option<u64>,
     /// How long a stream is kept open that the server does not end; none for as long as the load lasts.
     pub stream_for_s: Option<f64>,
@@ -98,7 +98,7 @@ impl Messages {
         }
     }
 
-    /// How many connections listen to what the others publish; none where messages are answered.
+    /// How many connections listen to what the others publish; `None` where messages are answered.
     #[must_use]
     pub fn subscribers(&self) -> Option<usize> {
         self.websocket().and_then(|websocket| websocket.subscribers)

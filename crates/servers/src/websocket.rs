@@ -88,7 +88,7 @@ impl Echo {
         Self { apart: Some(Apart::default()), ..Self::default() }
     }
 
-    /// Appends the messages that are whole, as frames of a server, to what goes to others; none where they go back. A
+    /// Appends the messages that are whole, as frames of a server, to what goes to others; nothing is appended where they go back. A
     /// message that is longer than [`APART_BYTES_MAX`] is refused.
     pub fn take_messages(&mut self, to: &mut Vec<u8>) {
         let Some(apart) = &mut self.apart else { return };

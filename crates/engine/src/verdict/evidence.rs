@@ -26,7 +26,7 @@ pub(crate) struct Evidence {
     /// For how long at the end of the window nothing was answered any more while requests failed; `None` if that is not
     /// so.
     pub(crate) silent_at_end_s: Option<f64>,
-    /// None where it could be reached, or the load ends by time.
+    /// `None` where it could be reached, or the load ends by time.
     pub(crate) lost: Option<Lost>,
     /// How many recorded requests were due only after the planned end of the load.
     pub(crate) cut_off: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Evidence {
     /// Requests that could be under way at once.
     pub(crate) at_once: usize,
     pub(crate) failures: FailureCounts,
-    /// None where answers have no status.
+    /// `None` where answers have no status.
     pub(crate) status: Option<StatusCounts>,
     /// By single statuses; empty where these are not known.
     pub(crate) statuses: Vec<OfStatus>,
@@ -58,9 +58,9 @@ pub(crate) struct Evidence {
     pub(crate) descriptors: Option<String>,
     /// The same of local ports.
     pub(crate) ports: Option<String>,
-    /// None where requests arrive on a schedule.
+    /// `None` where requests arrive on a schedule.
     pub(crate) kept_up: Option<KeptUp>,
-    /// None where messages do not go to subscribers.
+    /// `None` where messages do not go to subscribers.
     pub(crate) fan_out: Option<FanOutEvidence>,
     /// None in a closed loop, and where no window had begun.
     pub(crate) scheduled: Option<Scheduled>,
@@ -147,7 +147,7 @@ pub struct KeptUp {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lost {
     pub(crate) how: Loss,
-    /// How long after the start of the window it was last heard of; none where that was before.
+    /// How long after the start of the window it was last heard of; `None` where that was before.
     pub(crate) last_heard_s: Option<f64>,
     /// How long it was tried in vain.
     pub(crate) tried_s: f64,

@@ -113,7 +113,7 @@ fn may_be_at(byte: u8, place: usize) -> bool {
     }
 }
 
-/// None where it is more than fits.
+/// `None` where it is more than fits.
 #[inline]
 fn read_number(digits: &[u8], base: u64) -> Option<u64> {
     digits.iter().try_fold(0_u64, |number, digit| {

@@ -19,7 +19,7 @@ pub(super) struct Violation {
     name: &'static str,
     /// The bytes of the streams that it opens behind the handshake.
     streams: &'static [(&'static [u8], Ends)],
-    /// The answer to each request; none where the connection ends without that.
+    /// The answer to each request; `None` where the connection ends without that.
     answer: Option<(&'static [u8], Then)>,
     /// The client ends the connection with this.
     code: Http3Code,
