@@ -25,7 +25,7 @@ MISTAKES = {
     "another port": (
         f"sh -c 'exec {PROGRAM} limit --listen 127.0.0.1:0 --root .' {{port}}",
         "hello.txt",
-        ", which is the {port} of its command: give it that as the port to listen on, in start or,",
+        "mine is not ready after 2 s, and has up to 60 s: it listens on port ",
     ),
     "a path that it does not have": (
         SERVES_ITS_FOLDER,
@@ -139,3 +139,13 @@ def test_a_mistake_of_the_first_hour_is_said_once(application: Sandbox, start: s
     assert finished.returncode == 4
     assert finished.stderr.count(said) == 1
     assert "mine: failed:" not in finished.stderr
+
+
+def test_a_program_that_opens_another_port_first_is_waited_for(application: Sandbox):
+    """A debugger or metrics may have a port of its own, which is open long before that of the work."""
+    other = f"{PROGRAM} limit --listen 127.0.0.1:0 --root . & sleep 4"
+    start = f"sh -c '{other}; exec {PROGRAM} limit --listen 127.0.0.1:{{port}} --root .'"
+    application.write("app/mine.toml", STUDY.format(path="hello.txt", start=start))
+    finished = application.run("run", "app/mine.toml", "--out", "run")
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stderr.count("give it that as the port to listen on") == 1

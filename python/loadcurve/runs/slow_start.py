@@ -9,7 +9,7 @@ from typing import Final
 from loadcurve.server.found import StartableServer
 from loadcurve.server.live import LiveServer
 
-PATIENCE_S: Final = 4.0
+PATIENCE_S: Final = 2.0
 LINES_MAX: Final = 5
 
 

@@ -37,11 +37,10 @@ FIRST_WAIT_S = 0.005
 LONGEST_WAIT_S = 0.1
 LEAST_ATTEMPT_S = 1.0
 """The last question before the timeout may wait so long: cut short, it would hide what the server answers."""
-OTHER_PORT_S = 3.0
-"""A study's own program that then listens elsewhere, and not where it should, has not understood its port.
-
-It is said instead of that the program takes long to be ready, not after it.
-"""
+OTHER_PORT_S = 1.5
+"""From then on it is said of a study's own program that it listens elsewhere, and not where it should."""
+ONLY_OTHER_PORT_S = 10.0
+"""A program that then still does has not understood its port; some open that of a debugger first."""
 FAILURE_LOG_LINES = 20
 PORT_TAKEN_WORDS = (os.strerror(errno.EADDRINUSE).lower(), "connection in use")
 """By which a server says that another program has its port: the system's words, and Gunicorn's."""
@@ -320,23 +319,25 @@ class Server(LiveServer):
                 self._require_own_port(launch)
                 launch.look_after_orphans(with_strays=True)
                 return
-            if self.found.entry.description.is_own_program and time.monotonic() - started > OTHER_PORT_S:
-                self._require_its_port(launch)
+            if self.found.entry.description.is_own_program:
+                self._look_for_other_ports(launch, time.monotonic() - started)
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         expected = f"{self._service.sign_of_life} within {timeout_s:g} s"
         text = sentence(f"{self._title} runs but did not {expected}: {refusal}")
         self._fail("not_ready", text + launch.advice_on_user())
 
-    def _require_its_port(self, launch: Launch) -> None:
-        if ports := launch.ports_instead():
-            named = ("port " if len(ports) == 1 else "ports ") + ", ".join(map(str, sorted(ports)))
-            self._fail(
-                "not_ready",
-                f"{self._title} listens on {named}, and not on {launch.port}, which is the {{port}} of its "
-                "command: give it that as the port to listen on, in start or, where it reads it there, by "
-                'environment = { PORT = "{port}" }.',
-            )
+    def _look_for_other_ports(self, launch: Launch, waited_s: float) -> None:
+        if waited_s < OTHER_PORT_S or not (ports := launch.ports_instead()):
+            return
+        named = ("port " if len(ports) == 1 else "ports ") + ", ".join(map(str, sorted(ports)))
+        elsewhere = f"listens on {named}, and not on {launch.port}, which is the {{port}} of its command"
+        if waited_s > ONLY_OTHER_PORT_S:
+            self._fail("not_ready", f"{self._title} {elsewhere}, even after {waited_s:.0f} s.")
+        self._refusal = (
+            f"it {elsewhere}: give it that as the port to listen on, in start or, where it reads it there, "
+            'by environment = { PORT = "{port}" }'
+        )
 
     def _require_own_port(self, launch: Launch) -> None:
         if launch.foreign_listeners():
