@@ -14,9 +14,8 @@ from loadcurve.result.load import LoadResult
 from loadcurve.result.publication import PublishedRun
 from loadcurve.result.records import TRIAL_RECORD, RunRecord
 from loadcurve.result.rig import Ceiling, MachinesCeiling, Noise
-from loadcurve.result.several import InterferenceRecord, SeveralLoadsRecord
+from loadcurve.result.several import InterferenceRecord, SeveralLoadsRecord, SuiteRecord
 from loadcurve.result.site_index import SiteIndex
-from loadcurve.result.suite import SuiteRecord
 from loadcurve.watch.progress import RunProgress
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from loadcurve.result.deliveries import DeliveriesResult
+from loadcurve.result.messages import DeliveriesResult
 from loadcurve.runs.plan import plan_at_point
 from support.explained_run import Data, evidence, found
 from support.http_load_study import CLOSED, load_of, problems_in, study_file

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from loadcurve.analysis.private_facts import private_facts, without_private_facts
 from loadcurve.analysis.publication import Publication, problems_of, published_run, rankings_of
 from loadcurve.cli.publish import check_command, publish_command
 from loadcurve.errors import BadInput
 from loadcurve.report.site.build import build_site
 from loadcurve.result.checksum import sealed, unsealed
-from loadcurve.result.private_facts import private_facts, without_private_facts
 from loadcurve.result.publication import (
     PublishedFigure,
     PublishedMeasure,

@@ -10,8 +10,8 @@ from loadcurve.report.site.build import build_site
 from loadcurve.report.site.profiles import PROFILES_MAX, Place, Profiles, profiles_of
 from loadcurve.result.publication import PublishedRun, publish_run, subject_of
 from loadcurve.result.records import PointRecord
+from loadcurve.result.several import SuiteRecord, write_suite
 from loadcurve.result.site_index import IndexedRun, read_index
-from loadcurve.result.suite import SuiteRecord, write_suite
 from support import synthetic_run as synthetic
 from support.command import Command
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from loadcurve.analysis.resource_measures import kept_resources
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
@@ -29,7 +30,6 @@ from loadcurve.result.measures import (
 from loadcurve.result.operations import measured_labels, operation_measures
 from loadcurve.result.outcomes import Reason
 from loadcurve.result.records import PointRecord
-from loadcurve.result.resources import kept_resources
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.servers import estimates_of_servers
 

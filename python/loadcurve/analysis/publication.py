@@ -15,6 +15,7 @@ from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.analysis.curves import Curve, CurvePoint, Figure, Requests
 from loadcurve.analysis.history import conditions_digest, machine_of, run_digest
 from loadcurve.analysis.numbers import analysis_of
+from loadcurve.analysis.private_facts import private_facts, without_private_facts
 from loadcurve.analysis.works import works
 from loadcurve.errors import BadInput
 from loadcurve.explain.rig import CODE as RIG_LIMIT
@@ -25,7 +26,6 @@ from loadcurve.result.checksum import digest
 from loadcurve.result.differences import DIGESTS
 from loadcurve.result.folder import read_run_record
 from loadcurve.result.measures import BYTES_PER_MIB, THROUGHPUT, Measure, measures, point_key
-from loadcurve.result.private_facts import private_facts, without_private_facts
 from loadcurve.result.publication import (
     LINE_CHARACTERS_MAX,
     PUBLISHED_FORMAT,

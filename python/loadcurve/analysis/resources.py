@@ -7,9 +7,9 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.change import Change
 from loadcurve.analysis.comparison import RunComparison, changes_between, over_blocks
 from loadcurve.analysis.curves import Curve
+from loadcurve.analysis.resource_measures import CONNECTIONS, REOPENED, resources
 from loadcurve.analysis.sections import Sections
 from loadcurve.result.measures import Measure
-from loadcurve.result.resources import CONNECTIONS, REOPENED, resources
 from loadcurve.stats.power import ERROR_RATE
 from loadcurve.stats.ranking import holm_steps
 

@@ -16,7 +16,7 @@ from loadcurve.report.terminal_tables import FIGURES, NAMES, WRAPPED, Column, co
 from loadcurve.result.folder import require_new_folder
 from loadcurve.result.inputs import LeftOut
 from loadcurve.result.run_files import RUN_FILE, may_begin, new_folder
-from loadcurve.result.suite import SUITE_FORMAT, SuiteRecord, read_suite_record, write_suite
+from loadcurve.result.several import SUITE_FORMAT, SuiteRecord, read_suite_record, write_suite
 from loadcurve.runs.planned import not_installed_record
 from loadcurve.runs.resume import is_complete
 from loadcurve.runs.study import RunOptions

@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
-from loadcurve.loads.http_table import HttpLoadTable, Pipeline, Streams
+from loadcurve.loads.http_keys import Pipeline, Streams
+from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.limits import REPLAY_S_MAX
 from loadcurve.loads.messages import OWN_MESSAGES
 from loadcurve.loads.option import ASKED, CommandLine, Planned

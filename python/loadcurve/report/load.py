@@ -29,7 +29,6 @@ from loadcurve.report.terminal_tables import (
 )
 from loadcurve.report.text import shortened
 from loadcurve.report.tools import tool_facts
-from loadcurve.result.deliveries import DeliveriesResult, SubscribersResult
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Lateness, LoadMachines, MachinePart
 from loadcurve.result.load import (
@@ -41,7 +40,7 @@ from loadcurve.result.load import (
     TlsResult,
     WaitedThrough,
 )
-from loadcurve.result.messages import MessagesResult
+from loadcurve.result.messages import DeliveriesResult, MessagesResult, SubscribersResult
 from loadcurve.result.outcomes import Requests
 from loadcurve.result.pauses import together
 from loadcurve.units import ABSENT, given_rate, milliseconds, plural, size, whole

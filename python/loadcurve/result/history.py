@@ -20,7 +20,7 @@ from loadcurve.files import make_folder, read_regular, write_whole
 from loadcurve.loads.values import Point
 from loadcurve.record import Count, Many, Record
 from loadcurve.result.checksum import sealed, unsealed, with_checksum
-from loadcurve.result.known_format import require_known_format
+from loadcurve.result.other_formats import require_known_format
 from loadcurve.result.trial_lines import first_problem
 
 HISTORY_FORMAT: Final = "loadcurve-history/1"

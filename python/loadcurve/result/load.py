@@ -10,11 +10,10 @@ from pydantic import Field, model_validator
 
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.record import Count, Many, Record, Time, contradiction
-from loadcurve.result.deliveries import DeliveriesResult
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator, Kernel, LoadMachines, ToolRecord
 from loadcurve.result.http3 import Http3Result
-from loadcurve.result.messages import MessagesResult
+from loadcurve.result.messages import DeliveriesResult, MessagesResult
 from loadcurve.result.outcomes import ErrorClass, Errors, OfStatus, Requests, StatusClasses, Verdict
 
 

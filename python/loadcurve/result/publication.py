@@ -21,7 +21,7 @@ from loadcurve.loads.kinds import WorkName
 from loadcurve.loads.values import Point
 from loadcurve.record import Count, Many, Record, contradiction
 from loadcurve.result.checksum import digest, sealed, unsealed, with_checksum
-from loadcurve.result.known_format import require_known_format
+from loadcurve.result.other_formats import require_known_format
 from loadcurve.result.trial_lines import first_problem
 
 PUBLISHED_FORMAT: Final = "loadcurve-published/1"

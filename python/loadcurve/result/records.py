@@ -10,7 +10,7 @@ from loadcurve.result.checksum import with_checksum
 from loadcurve.result.inputs import InputRecord, LeftOut, require_host, require_study, with_kept_catalogs
 from loadcurve.result.link import LinkRecord
 from loadcurve.result.load import LoadResult
-from loadcurve.result.old_formats import run_as_today, trial_as_today
+from loadcurve.result.other_formats import run_as_today, trial_as_today
 from loadcurve.result.outcomes import Caveat, Reason
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.rig import Ceiling, Noise

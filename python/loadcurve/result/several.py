@@ -1,7 +1,10 @@
-"""``loads.json``: what makes a folder that of several loads at once; in it lies a run folder of each."""
+"""Folders of several run folders: of loads at once by ``loads.json``, of a suite by ``suite.json``.
+
+``interference.json`` says what the loads do to each other.
+"""
 
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -9,10 +12,12 @@ from loadcurve.errors import BadInput
 from loadcurve.files import read_regular, write_whole
 from loadcurve.loads.values import Point
 from loadcurve.record import Count, Many, Record
-from loadcurve.result.run_files import LOADS_FILE, RUN_BYTES_MAX
+from loadcurve.result.run_files import LOADS_FILE, RUN_BYTES_MAX, SUITE_RECORD_FILE
 from loadcurve.result.trial_lines import first_problem
 
 LEAST_LOADS = 2
+SUITE_FORMAT: Final = "loadcurve-suite/1"
+Kind = TypeVar("Kind", bound=Record)
 
 
 class LoadOfSeveral(Record):
@@ -90,12 +95,20 @@ class InterferenceRecord(Record):
     loads: Many[LoadInterference]
 
 
+class SuiteRecord(Record):
+    """A suite as it was begun."""
+
+    format: Literal["loadcurve-suite/1"]
+    name: str
+    options: Many[str]
+    """Those that change its studies, as they are given on the command line."""
+    seed: int | None
+    """That of all its runs; ``None`` where each draws another one."""
+
+
 def write_loads(folder: Path, record: SeveralLoadsRecord) -> None:
     """Write what the loads are; raises ``BadInput`` where the folder cannot be written."""
-    try:
-        write_whole(folder / LOADS_FILE, record.model_dump_json(indent=2).encode() + b"\n", durably=True)
-    except OSError as error:
-        raise BadInput(f"{folder / LOADS_FILE} cannot be written: {error.strerror}.") from error
+    _write(folder / LOADS_FILE, record)
 
 
 def read_loads(folder: Path) -> SeveralLoadsRecord:
@@ -106,12 +119,7 @@ def read_loads(folder: Path) -> SeveralLoadsRecord:
 
     """
     path = folder / LOADS_FILE
-    try:
-        record = SeveralLoadsRecord.model_validate_json(read_regular(path, RUN_BYTES_MAX))
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.") from error
-    except ValidationError as error:
-        raise BadInput(f"{path} cannot be read as a record of loads: {first_problem(error)}") from error
+    record = _read(path, SeveralLoadsRecord, "a record of loads")
     names = [load.name for load in record.loads]
     if len(names) < LEAST_LOADS or len({*names}) < len(names):
         raise BadInput(
@@ -126,3 +134,29 @@ def read_loads(folder: Path) -> SeveralLoadsRecord:
                 "that it leads to."
             )
     return record
+
+
+def write_suite(folder: Path, record: SuiteRecord) -> None:
+    """Write what a folder's suite is; raises ``BadInput`` where the folder cannot be written."""
+    _write(folder / SUITE_RECORD_FILE, record)
+
+
+def read_suite_record(folder: Path) -> SuiteRecord:
+    """Read what a folder's suite is; raises ``BadInput`` where the file cannot be read."""
+    return _read(folder / SUITE_RECORD_FILE, SuiteRecord, "the record of a suite")
+
+
+def _write(path: Path, record: Record) -> None:
+    try:
+        write_whole(path, record.model_dump_json(indent=2).encode() + b"\n", durably=True)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _read(path: Path, kind: type[Kind], title: str) -> Kind:
+    try:
+        return kind.model_validate_json(read_regular(path, RUN_BYTES_MAX))
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}.") from error
+    except ValidationError as error:
+        raise BadInput(f"{path} cannot be read as {title}: {first_problem(error)}") from error

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from loadcurve.loads.record import HttpAsRun, LoadAsRun
 from loadcurve.result.histograms import NoHistogramError, decoded
 from loadcurve.result.load import LoadResult
-from loadcurve.result.old_formats import load_as_today
+from loadcurve.result.other_formats import load_as_today
 from loadcurve.tools.figures import Asked, ToolFigures
 from loadcurve.tools.source import Source, json_of
 

@@ -1,14 +1,16 @@
-"""Records of earlier formats, translated into those of today at the door: where a file is read.
+"""Records of other versions of a format: earlier ones are translated at the door, unknown ones refused.
 
 What was not recorded then is taken from what was: each load model was of one work, and a database's record
 named what was spoken with it. A model that is unknown gives no work, so that its record is refused.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 from pydantic_core import from_json, to_json
 
+from loadcurve.errors import BadInput
 from loadcurve.loads.kinds import kind_with_model
 from loadcurve.result.load import LOAD_FORMAT
 
@@ -21,6 +23,25 @@ _MEASURED, _LOADING = "load", "loading"
 """The keys of a point's loads in the first format, which had no table of measurements."""
 _OLD_NAMES = {"burst": "pipeline", "num_connections": "connections_total", "operations": "requests_total"}
 """What the options of a load were called in the records of the first versions."""
+
+_SHOWN = 40
+
+
+def require_known_format(path: Path, text: bytes, known: str) -> None:
+    """Raise ``BadInput`` for a record of another version of the format ``known``, such as ``NAME/1``.
+
+    What is no such record at all, or no JSON, passes: something else is wrong with it.
+    """
+    try:
+        written: Any = from_json(text, allow_partial=True)
+    except ValueError:
+        return
+    name = written.get("format") if isinstance(written, dict) else None
+    if isinstance(name, str) and name.startswith(f"{known.partition('/')[0]}/") and name != known:
+        raise BadInput(
+            f"{path} has the format {name[:_SHOWN]}, and this version of Loadcurve reads {known}. Use the "
+            "version that wrote it, or a newer one."
+        )
 
 
 def run_as_today(text: bytes) -> bytes:
