@@ -41,6 +41,16 @@ def test_without_a_part_of_their_own_latencies_of_answers_are_not_known(tmp_path
     assert found.not_measured == ["latencies of answers: k6 summarises those of failures with them"]
 
 
+def test_thresholds_stand_among_the_statistics_of_an_export_and_are_none(tmp_path: Path):
+    """``--summary-export`` has no separate values, and says for each threshold whether it was crossed."""
+    document = json.loads((DATA / "k6-export.json").read_text())
+    assert "values" not in document["metrics"]["http_req_duration"]
+    for metric in ("http_req_duration", "http_req_duration{expected_response:true}", "http_req_failed"):
+        document["metrics"][metric]["thresholds"] = {"p(95)<500": False, "rate<0.1": True}
+    (tmp_path / "summary").write_text(json.dumps(document))
+    assert figures(tmp_path / "summary") == figures("k6-export.json")
+
+
 def test_a_summary_whose_rate_is_not_that_of_its_time_is_said(tmp_path: Path):
     [said] = figures(
         changed(tmp_path, "made/k6-failures.json", ('"rate":100.0', '"rate":80.0'))

@@ -23,6 +23,7 @@ _PERCENTILES = {
     "p95": "p95", "p(99)": "p99", "p(99.9)": "p99_9", "p(99.99)": "p99_99",
 }  # fmt: skip
 NO_TIMES = "latencies of answers: k6 summarises those of failures with them"
+_THRESHOLDS = "thresholds"
 _RESOLUTION_MS = 1e-6
 _WHAT = "a summary of k6 in JSON"
 
@@ -147,9 +148,14 @@ def _figures(
 
 
 def _times(source: Source, times: Mapping[str, Any], metric: str, count: int) -> Times:
-    """Return what a summary has of some times; a statistic for which it was not asked is null there."""
+    """Return what a summary has of some times; a statistic for which it was not asked is null there.
+
+    ``--summary-export`` has the thresholds of a metric among its statistics.
+    """
     known = {
-        name: _number(source, {metric: times}, metric, name) for name in times if times[name] is not None
+        name: _number(source, {metric: times}, metric, name)
+        for name in times
+        if times[name] is not None and name != _THRESHOLDS
     }
     return times_of(known, count, _RESOLUTION_MS)
 
