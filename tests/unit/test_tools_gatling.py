@@ -1,5 +1,6 @@
 """Logs that versions of Gatling wrote are read as its own table of the same run says."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -96,10 +97,24 @@ def test_figures_in_quotes_and_minuses_of_older_reports_are_numbers_and_none(tmp
     assert (
         read_figures(Source(file), None)[0] == read_figures(Source(DATA / "2.3.1-global_stats.json"), None)[0]
     )
-    file.write_text(quoted.replace('"ok": "4"', '"ok": "-"'))
-    latency = read_figures(Source(file), None)[0].latency
-    assert latency is not None
-    assert latency.distribution.min is None
+    for none in ('"-"', "-1"):
+        file.write_text(quoted.replace('"ok": "4"', f'"ok": {none}'))
+        latency = read_figures(Source(file), None)[0].latency
+        assert latency is not None
+        assert latency.distribution.min is None
+
+
+def test_a_report_of_2_0_has_minus_one_for_times_of_no_request(tmp_path: Path):
+    document = json.loads((DATA / "2.3.1-global_stats.json").read_text())
+    for name, one in document.items():
+        if name.startswith(("min", "max", "mean", "standard", "percentiles")):
+            one["ko"] = -1
+    document["numberOfRequests"] |= {"total": document["numberOfRequests"]["ok"], "ko": 0}
+    document["meanNumberOfRequestsPerSecond"] |= {"total": 7.5, "ko": -1}
+    (tmp_path / "file").write_text(json.dumps(document))
+    found = read_figures(Source(tmp_path / "file"), None)[0]
+    right = document["numberOfRequests"]["ok"]
+    assert (found.answered, found.failed, found.duration_s) == (right, 0, right / 7.5)
 
 
 @pytest.mark.parametrize("version", IN_TEXT)

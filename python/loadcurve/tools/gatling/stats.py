@@ -17,12 +17,16 @@ from loadcurve.tools.source import Json, Source, json_of
 
 _WHAT = "stats.json or global_stats.json of Gatling's report"
 _DEPTH_MAX = 20
+_OF_NONE = -1
 _PERCENTILES = {"percentiles1": "p50", "percentiles2": "p75", "percentiles3": "p95", "percentiles4": "p99"}
 
 
 def _number(value: object) -> object:
-    """Return a number as such: stats.json has texts until 3.9, in which a minus is none."""
-    if value == "-":
+    """Return a number as such: stats.json has texts until 3.9, in which a minus is none.
+
+    Of no requests at all, global_stats.json of 2.0 and 2.1 has -1.
+    """
+    if value in ("-", _OF_NONE):
         return None
     if isinstance(value, str):
         try:
