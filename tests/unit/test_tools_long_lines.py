@@ -48,6 +48,7 @@ FILES = {
     "hey-csv": "hey.csv", "hey-text": "hey.txt", "httperf-text": "httperf.txt",
     "jmeter-csv": "jmeter/5.6.3.csv", "jmeter-xml": "jmeter/5.6.3.xml",
     "jmeter-statistics": "jmeter/5.6.3-statistics.json", "jmeter-summary": "jmeter/5.6.3-summary.txt",
+    "jmeter-report": "made/jmeter-report.csv", "ghz-json": "made/ghz.json",
     "k6-csv": "k6.csv", "k6-json": "k6.jsonl",
     "k6-summary": "k6-export.json", "k6-text": "k6/2.2.0-half.txt", "locust-csv": "locust_stats.csv",
     "locust-history": "locust/2.47.0_stats_history.csv", "oha-csv": "oha/1.9.0.csv",

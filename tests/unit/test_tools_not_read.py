@@ -39,6 +39,12 @@ ARTILLERY = Path(__file__).parents[1] / "data" / "tools" / "artillery"
             b'var stats = {\n    type: "GROUP",\nstats: {\n    "numberOfRequests": {',
             r"import js/stats\.json or js/global",
         ),
+        (b"\nSummary:\n  Count:\t20\n  Total:\t50.1 ms\n", r"ghz's text is not read; import its JSON"),
+        (b"duration (ms),status,error\n1.5,OK,\n", r"ghz's CSV does not say when .* \(ghz -O json\)"),
+        (
+            b"      Date & Time,  Trans,  Elap Time,  Data Trans,  Resp Time\n2026-11-28 10:00:01",
+            r"siege's log has a line for each of many loads; import the text .*\(siege -j\)",
+        ),
         ((ARTILLERY / "2.0.21-half.txt").read_bytes(), r"import its report \(artillery run --output FILE\)"),
     ],
 )

@@ -453,6 +453,7 @@ SMALL_FILES = {
     "h2load-log": "h2load-log.tsv", "h2load-json": "h2load.json", "zrk-json": "zrk.json",
     "locust-history": "locust/0.14.6_stats_history.csv", "gatling-binary": "gatling/3.15.1.log",
     "gatling-stats": "gatling/3.11.5-stats.json", "jmeter-xml": "jmeter/xml.jtl",
+    "jmeter-report": "made/jmeter-report.csv", "ghz-json": "made/ghz.json",
     "jmeter-statistics": "jmeter/5.6.3-statistics.json", "oha-text": "made/oha-text.txt",
 }  # fmt: skip
 MADE = {

@@ -112,7 +112,7 @@ def _point(source: Source, figures: ToolFigures, given: Point) -> Point:
             )
     if given:
         return given
-    for key in ("connection_rate", "rate", "connections", "threads"):
+    for key in ("connection_rate", "rate", "connections", "threads", "streams"):
         if (known := said[key]) is not None:
             return {key: float(known)}
     raise BadInput(

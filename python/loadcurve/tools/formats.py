@@ -19,12 +19,14 @@ from loadcurve.tools.fortio import reader as fortio
 from loadcurve.tools.gatling import binary as gatling_binary
 from loadcurve.tools.gatling import reader as gatling
 from loadcurve.tools.gatling import stats as gatling_stats
+from loadcurve.tools.ghz import reader as ghz
 from loadcurve.tools.go_ycsb import reader as go_ycsb
 from loadcurve.tools.h2load import reader as h2load
 from loadcurve.tools.hdr import reader as hdr
 from loadcurve.tools.hey import reader as hey
 from loadcurve.tools.httperf import reader as httperf
 from loadcurve.tools.jmeter import reader as jmeter
+from loadcurve.tools.jmeter import report as jmeter_report
 from loadcurve.tools.jmeter import statistics as jmeter_statistics
 from loadcurve.tools.jmeter import summary as jmeter_summary
 from loadcurve.tools.jmeter import xml as jmeter_xml
@@ -120,7 +122,15 @@ FORMATS: Sequence[Format] = (
         jmeter_summary.is_summary,
         jmeter_summary.read_summary,
     ),
+    Format(
+        "jmeter-report",
+        "jmeter",
+        "the table of JMeter's Aggregate Report or Summary Report, saved in CSV",
+        jmeter_report.is_report,
+        jmeter_report.read_report,
+    ),
     Format("fortio-json", "fortio", "fortio load -json FILE", fortio.is_json, fortio.read_json),
+    Format("ghz-json", "ghz", "ghz -O json", ghz.is_json, ghz.read_json),
     Format("zrk-json", "zrk", "zrk --format json", zrk.is_json, zrk.read_json),
     Format("hlog", "hdr", "a log of HdrHistograms in nanoseconds", hdr.is_in_ns, hdr.read_ns),
     Format("hlog-us", "hdr", "the same in microseconds", lambda _: False, hdr.read_us),
@@ -166,7 +176,7 @@ TESTED: Mapping[str, Sequence[str]] = {
     name: versions
     for reader in (
         wrk, ab, httperf, h2load, hey, oha, vegeta, bombardier, autocannon, artillery, siege, k6, jmeter,
-        fortio, zrk, ycsb, go_ycsb, locust, gatling,
+        fortio, ghz, zrk, ycsb, go_ycsb, locust, gatling,
     )
     for name, versions in reader.TESTED.items()
 }  # fmt: skip

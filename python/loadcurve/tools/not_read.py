@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from loadcurve.tools.ab import reader as ab
 from loadcurve.tools.artillery import reader as artillery
 from loadcurve.tools.autocannon import reader as autocannon
+from loadcurve.tools.ghz import reader as ghz
 from loadcurve.tools.hdr import reader as hdr
+from loadcurve.tools.siege import reader as siege
 
 _NAMES_OF_GOB = (b"Result", b"Timestamp", b"Latency", b"BytesOut")
 """The names of the fields in the start of vegeta's results, which are in an encoding of Go's."""
@@ -153,6 +155,12 @@ _ACCESS_LOG = (
     "--as recording makes a list of it that loadcurve load --urls and studies send"
 )
 _TEXT_OF_FORTIO = "fortio's text is not read; import its JSON (fortio load -json FILE)"
+_TEXT_OF_GHZ = "ghz's text is not read; import its JSON (ghz -O json)"
+_CSV_OF_GHZ = "ghz's CSV does not say when its calls were made; import its JSON (ghz -O json)"
+_LOG_OF_SIEGE = (
+    "siege's log has a line for each of many loads; import the text that siege prints of one, or its JSON "
+    "(siege -j)"
+)
 _NOT_READ: Sequence[tuple[Callable[[bytes], bool], str]] = (
     (hdr.is_log, _LOG),
     (ab.is_percentiles, _PERCENTILES_OF_AB),
@@ -164,6 +172,9 @@ _NOT_READ: Sequence[tuple[Callable[[bytes], bool], str]] = (
     (_is_refused_by_wrk, _REFUSED_BY_WRK),
     (_is_unfinished_h2load, _UNFINISHED_H2LOAD),
     (_is_text_of_fortio, _TEXT_OF_FORTIO),
+    (ghz.is_text, _TEXT_OF_GHZ),
+    (ghz.is_csv, _CSV_OF_GHZ),
+    (siege.is_log, _LOG_OF_SIEGE),
     (_is_histogram_of_vegeta, _HISTOGRAM_OF_VEGETA),
     (_is_page_of_vegeta, _PAGE_OF_VEGETA),
     (_is_text_of_gatling, _TEXT_OF_GATLING),

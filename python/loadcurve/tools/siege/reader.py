@@ -4,6 +4,7 @@ Its clock has steps of 10 ms. Answers of 5xx are among its failures, and their t
 Its transactions are all other answers, of which those of 4xx are not successful.
 """
 
+import re
 from dataclasses import dataclass
 
 from loadcurve.tools.figures import Asked, Times, ToolFigures
@@ -22,6 +23,7 @@ NO_CLASSES = "answers of 5xx: siege counts them as failures, with what had no an
 CLOCK_MS = 10.0
 USERS_MAX = 255
 """What it allows by default. At its end each user may have counted a request by half."""
+_LOG = re.compile(rb"\s*Date & Time,\s+Trans,\s+Elap Time,")
 _STEP_S = 0.01
 _MS_PER_S = 1e3
 _LONGER = "a load that took longer than siege's clock shows (0.01 s)"
@@ -30,6 +32,11 @@ _LONGER = "a load that took longer than siege's clock shows (0.01 s)"
 def is_text(head: bytes) -> bool:
     """Say whether a file has lines of siege's text in its start."""
     return b"Transaction rate:" in head and b"Longest transaction:" in head
+
+
+def is_log(head: bytes) -> bool:
+    """Say whether a file begins as siege's log, which has a line for each load."""
+    return _LOG.match(head) is not None
 
 
 def is_json(head: bytes) -> bool:
