@@ -241,6 +241,10 @@ def test_a_pause_within_a_sum_before_its_samples_is_no_reason_to_miss_them(tmp_p
     ("text", "said"),
     [
         (HEAD + "03.03.2026 09:00:00,1,a,200,OK,Shop 1-1,true,1,0\n", "timestamp_format"),
+        (
+            HEAD + "2026/20/20 09:00:00.250,1,a,200,OK,Shop 1-1,true,1,0\n",
+            "line 2: found timeStamp '2026/20/20",
+        ),
         (HEAD.replace("success,", "") + "1,1,a,200,OK,Shop 1-1,1,0\n", "no column success"),
         (HEAD + "2026/03/03 09:00:00,1,a,200,OK,Shop 1-1,true,1,0\n", "moments in whole seconds"),
     ],
@@ -261,6 +265,13 @@ def test_times_of_day_of_each_form_have_the_length_of_the_load(begin: str, tmp_p
         for ms, elapsed in ((250, 120), (400, 130))
     )
     assert read(tmp_path, HEAD + rows).duration_s == pytest.approx(0.28)
+
+
+def test_samples_of_xml_in_a_namespace_are_the_same(tmp_path: Path):
+    text = (DATA / "xml.jtl").read_text()
+    in_one = text.replace("<testResults", '<testResults xmlns="urn:results"')
+    assert in_one != text
+    assert read(tmp_path, in_one) == read(tmp_path, text)
 
 
 def test_xml_that_ends_early_has_the_samples_before_its_end(tmp_path: Path):

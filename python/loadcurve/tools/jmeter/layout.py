@@ -75,8 +75,12 @@ class Layout:
         """Return samples whose moments are in ms, by whatever clock; null where one is of another form."""
         if self.form is None:
             return samples
-        moment = polars.col("timeStamp").str.to_datetime(self.form, time_unit="ms", strict=False)
-        return samples.with_columns(moment.cast(polars.Int64).alias("timeStamp"))
+        return samples.with_columns(_in_ms(samples["timeStamp"], self.form))
+
+
+def _in_ms(times: polars.Series, form: str) -> polars.Series:
+    """Return times of day of a form in ms; null where one is none, such as of a thirteenth month."""
+    return times.str.to_datetime(form, time_unit="ms", strict=False).cast(polars.Int64)
 
 
 def is_laid_out(head: bytes) -> bool:
@@ -143,7 +147,7 @@ def _form_of_moments(
     if not text or text[0].isdecimal():
         return None, 1.0
     for pattern, form, step_ms in _FORMS:
-        if re.fullmatch(pattern, text[0], re.ASCII):
+        if re.fullmatch(pattern, text[0], re.ASCII) and not _in_ms(polars.Series(text), form).has_nulls():
             return form, step_ms
     if not re.search(r"\d\D\d", text[0]):
         return None, 1.0

@@ -124,7 +124,8 @@ class _Reader:
             for event, element in self._events(file):
                 root = element if root is None else root
                 is_over = event == "end" and element is root
-                if element.tag not in _SAMPLES:
+                # Tools that check JMeter's files against a schema put them into a namespace.
+                if element.tag.rpartition("}")[2] not in _SAMPLES:
                     continue
                 if event == "start":
                     self._begins.append(len(self._rows))
