@@ -67,6 +67,26 @@ def test_numbers_have_the_decimal_sign_of_the_language(of, separator: str, quote
     assert (found.answered, found.failed, found.duration_s) == (5, 0, 20.0)
 
 
+def test_the_plugin_that_makes_the_table_of_a_file_calls_its_columns_by_keys(of):
+    keys = (
+        "sampler_label,aggregate_report_count,average,aggregate_report_median,aggregate_report_90%_line,"
+        "aggregate_report_95%_line,aggregate_report_99%_line,aggregate_report_min,aggregate_report_max,"
+        "aggregate_report_error%,aggregate_report_rate,aggregate_report_bandwidth,aggregate_report_stddev"
+    )
+
+    def table(count: int, rate: str) -> str:
+        rest = f"{count},30,28,41,50,61,9,70,0.00%,{rate},2.5,8.00"
+        return f"{keys}\npage,{rest}\nTOTAL,{rest}\n"
+
+    found = of(table(40, "1.4"))
+    assert (found.answered, found.failed) == (40, 0)
+    assert found.duration_s == pytest.approx(40 / 1.4)
+    assert found.latency is not None
+    assert (found.latency.distribution.p50, found.latency.distribution.p90) == (28.0, 41.0)
+    with pytest.raises(BadInput, match=r"line 3: found a rate of 0\.4/s, in steps of 0\.1/s; expected one"):
+        of(table(4, "0.4"))
+
+
 def test_where_a_share_of_errors_may_be_of_several_numbers_it_is_said(of):
     head = AGGREGATE.split("\n")[0]
     found = of(

@@ -36,6 +36,10 @@ ARTILLERY = Path(__file__).parents[1] / "data" / "tools" / "artillery"
         (UNFINISHED_H2LOAD, "h2load's text ends before its figures: it was interrupted"),
         ((ARTILLERY.parent / "fortio/1.63.10.txt").read_bytes(), r"its JSON \(fortio load -json FILE\)"),
         (
+            b"Ended after 1.0s : 8 calls. qps=8\nAggregated Function Time : count 8 avg 0.001 +/- 0",
+            r"its JSON \(fortio load -json FILE\)",
+        ),
+        (
             b'var stats = {\n    type: "GROUP",\nstats: {\n    "numberOfRequests": {',
             r"import js/stats\.json or js/global",
         ),

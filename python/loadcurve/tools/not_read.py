@@ -94,7 +94,8 @@ def _is_logged_in_json(line: bytes) -> bool:
 
 
 def _is_text_of_fortio(head: bytes) -> bool:
-    return head.startswith(b"Fortio ") or b"\nFortio " in head
+    begins = head.startswith(b"Fortio ") or b"\nFortio " in head
+    return begins or b"\nAggregated Function Time : count " in head
 
 
 def _is_table_of_hdr(head: bytes) -> bool:

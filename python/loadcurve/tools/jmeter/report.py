@@ -1,4 +1,4 @@
-"""The table of JMeter's Aggregate Report or Summary Report, as its button saves it in CSV.
+"""The table of JMeter's Aggregate Report or Summary Report, as its button or a plugin saves it in CSV.
 
 Each line has a name's samples, their times in whole ms, the share of errors, and a rate per second; numbers
 have the decimal sign of the machine's language. The last line is that of all. Sums of transaction controllers
@@ -25,7 +25,20 @@ _MEDIAN, _STDDEV, _ERRORS, _RATE = "Median", "Std. Dev.", "Error %", "Throughput
 _NEEDED = (_LABEL, _SAMPLES, _MEAN, _SHORTEST, _LONGEST, _ERRORS, _RATE)
 _TOTAL = "TOTAL"
 _WHAT = "a line of JMeter's Aggregate Report or Summary Report"
-_BEGIN = re.compile(rb'"?Label"?[,;\t]"?# Samples"?[,;\t]"?Average"?[,;\t]')
+_KEYS = {
+    "sampler_label": _LABEL, "aggregate_report_count": _SAMPLES, "average": _MEAN,
+    "aggregate_report_median": _MEDIAN, "aggregate_report_90%_line": "90% Line",
+    "aggregate_report_95%_line": "95% Line", "aggregate_report_99%_line": "99% Line",
+    "aggregate_report_min": _SHORTEST, "aggregate_report_max": _LONGEST, "aggregate_report_error%": _ERRORS,
+    "aggregate_report_rate": _RATE, "aggregate_report_stddev": _STDDEV,
+}  # fmt: skip
+"""What the plugin that makes the table of a JTL (JMeterPluginsCMD) calls the columns."""
+_BEGIN = re.compile(
+    rb'"?(?:Label"?[,;\t]"?# Samples"?[,;\t]"?Average|'
+    rb'sampler_label"?[,;\t]"?aggregate_report_count"?[,;\t]"?average)"?[,;\t]'
+)
+_RATE_STEP_MAX = 0.1
+"""Of a rate: with a wider step its time is not known."""
 _LINE = re.compile(r"(\d{1,3}(?:\.\d{1,3})?)% Line")
 _NUMBER = re.compile(r"\d{0,15}(?:[.,]\d{1,15})?%?")
 _PERCENTILES = {"90": "p90", "95": "p95", "99": "p99", "99.9": "p99_9"}
@@ -114,6 +127,9 @@ def read_report(source: Source) -> ToolFigures:
     if not samples or not rate.value:
         found = f"{samples:,} samples at {rate.value:g}/s"
         raise source.unreadable(total.line, found, "the samples of a load, and their rate")
+    if rate.uncertainty / 2 > _RATE_STEP_MAX:
+        found = f"a rate of {rate.value:g}/s, in steps of {rate.step:g}/s"
+        raise source.unreadable(total.line, found, "one that is known within a tenth; import the JTL file")
     failed, off = _failed(rows, total)
     return ToolFigures(
         tool="jmeter",
@@ -146,24 +162,25 @@ def _rows(source: Source) -> list[_Row]:
     """Return all lines, of which the last one is that of all; raises ``Unreadable``."""
     text = source.text()
     separator = next((one for one in ",;\t" if one in text.split("\n", 1)[0]), ",")
-    names = header_of(source, separator)
+    header = header_of(source, separator)
+    names = [_KEYS.get(name, name) for name in header]
     if missing := [name for name in _NEEDED if names.count(name) != 1]:
         expected = f"the names of JMeter's columns, each once, among them {', '.join(_NEEDED)}"
         raise source.unreadable(1, f"no column {missing[0]}, or two", expected)
-    rows = list(_lines(source, text, separator, names))
+    rows = list(_lines(source, text, separator, header, names))
     if not rows:
         raise source.unreadable(None, "names of columns alone", f"{_WHAT}, and one of all samples")
     return rows
 
 
-def _lines(source: Source, text: str, separator: str, names: list[str]) -> Iterator[_Row]:
+def _lines(source: Source, text: str, separator: str, header: list[str], names: list[str]) -> Iterator[_Row]:
     lines = csv.reader(io.StringIO(text), delimiter=separator)
     try:
         next(lines)
         for fields in lines:
             if not fields:
                 continue
-            if fields == names:
+            if fields == header:
                 expected = "the table of one load; split the file into one per load"
                 raise source.unreadable(lines.line_num, "names of columns once more", expected)
             if len(fields) != len(names):
