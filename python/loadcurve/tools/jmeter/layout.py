@@ -79,7 +79,7 @@ class Layout:
 
 
 def _in_ms(times: polars.Series, form: str) -> polars.Series:
-    """Return times of day of a form in ms; null where one is none, such as of a thirteenth month."""
+    """Return times of day of a form in ms; null for what no clock shows, such as a thirteenth month."""
     return times.str.to_datetime(form, time_unit="ms", strict=False).cast(polars.Int64)
 
 
