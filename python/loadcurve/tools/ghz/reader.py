@@ -20,7 +20,11 @@ TESTED = {
 _RIGHT = "OK"
 _NS_PER_S, _NS_PER_MS = 1e9, 1e6
 _PERCENTILES = {50: "p50", 75: "p75", 90: "p90", 95: "p95", 99: "p99"}
-_TEXT = re.compile(rb"^Summary:\s*\n\s*(?:Name:[^\n]*\n\s*)?Count:\s+\d+\s*\n\s*Total:", re.MULTILINE)
+_TEXT = re.compile(
+    rb"^Summary:[ \t\r]{0,10}\n(?:[ \t]{0,10}Name:[^\n]{0,300}\n)?"
+    rb"[ \t]{0,10}Count:[ \t]{1,20}\d{1,15}[ \t\r]{0,10}\n[ \t]{0,10}Total:",
+    re.MULTILINE,
+)
 
 
 class _Percentile(Json):
