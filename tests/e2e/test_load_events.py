@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
+from support.certificates import NAME, make_authority
 from support.event_server import event_server
+from support.limit_server import limit_server
 
 EVENTS = ("--messages", "events", "--json")
 
@@ -48,3 +52,26 @@ def test_a_client_whose_server_says_no_retry_waits_as_long_as_the_load_says(sand
     # Due at 0, and each time 300 ms after the end of the stream before, or later where the machine is slow.
     assert 1 <= result["requests"]["due"] <= 4
     assert result["messages"]["reconnects"] == result["requests"]["due"] - 1
+
+
+@pytest.mark.parametrize("version", ["1.1", "2", "3"])
+def test_streams_of_limit_have_as_many_events_so_far_apart_in_each_version(sandbox, tmp_path, version):
+    issued = make_authority(tmp_path, "authority").issue(NAME)
+    content = tmp_path / "content"
+    content.mkdir()
+    (content / "stream").write_text("data: x\n\n")
+    events = ("--event-every", "20ms", "--events", "5")
+    certificates = (issued.certificate, issued.key)
+    with limit_server(content, *certificates, http2=True, http3=True, faults=events) as address:
+        load = ("load", f"https://{address}/stream", *EVENTS, "--http", version, "--insecure")
+        # On one connection, where that has streams.
+        places = ("-c", 6) if version == "1.1" else ("-c", 1, "--streams", 6)
+        result = result_of(sandbox.run(*load, *places, "-n", 18, "--events-expected", 5))
+    assert (result["requests"]["answered"], result["requests"]["failed"]) == (18, 0)
+    messages = result["messages"]
+    assert messages["received"] == messages["delivered"] == messages["expected"] == 18 * 5
+    assert (messages["gap_ms"]["count"], messages["data_bytes"]) == (18 * 4, 18 * 5 * len("x"))
+    first_ms, gap_ms = (messages[name]["mean"] for name in ("first_event_ms", "gap_ms"))
+    assert first_ms >= 20
+    # An event can be late, and then the next one comes sooner behind it.
+    assert first_ms + 4 * gap_ms >= 5 * 20

@@ -124,6 +124,12 @@ impl Reply {
         }
     }
 
+    /// Whether it is a file that follows the head, which can be sent as a stream of events.
+    #[must_use]
+    pub fn is_file(&self) -> bool {
+        self.status == Status::Ok && self.grpc_status.is_none() && self.body_bytes() > 0
+    }
+
     /// The length of the body that the head states.
     #[must_use]
     pub fn stated_bytes(&self) -> usize {

@@ -1,5 +1,6 @@
 //! Who answers the requests of a connection, in whichever version of HTTP has streams.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use crate::reply::{Outcome, Reply};
@@ -27,6 +28,37 @@ pub struct Fate {
     pub outcome: Outcome,
     /// Whether it is the last one of its connection.
     pub last: Option<Last>,
+    /// How its file is sent again and again, where its answer is a stream of events.
+    pub events: Option<Repeats>,
+}
+
+/// An event that is sent again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeats {
+    /// When the next one is due.
+    pub next: Duration,
+    /// From each to the next.
+    pub every: Duration,
+    /// How many are to come, the next one included; `None` for an endless stream.
+    pub left: Option<NonZeroU64>,
+}
+
+impl Repeats {
+    /// What follows the next one; `None` behind the last one.
+    #[must_use]
+    pub fn after_next(self) -> Option<Self> {
+        let left = match self.left {
+            Some(left) => Some(NonZeroU64::new(left.get() - 1)?),
+            None => None,
+        };
+        Some(Self { next: self.next.saturating_add(self.every), left, ..self })
+    }
+
+    /// Whether the next one is the last one.
+    #[must_use]
+    pub fn is_last(self) -> bool {
+        self.left == Some(NonZeroU64::MIN)
+    }
 }
 
 /// The last request of a connection.

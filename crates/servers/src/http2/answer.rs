@@ -15,6 +15,8 @@ const CONTENT_LENGTH: [u8; 2] = [0x0f, 28 - 15];
 /// An entry of the static table, and a literal with the name `:status`.
 const INDEXED: u8 = 0x80;
 const STATUS_LITERAL: [u8; 2] = [0x08, 3];
+/// What says that an answer is a stream of events, its name from the static table.
+const EVENTS_CONTENT_TYPE: [u8; 20] = *b"\x0f\x10\x11text/event-stream";
 /// What says that an answer is one of gRPC, its name from the static table.
 const GRPC_CONTENT_TYPE: [u8; 19] = *b"\x0f\x10\x10application/grpc";
 /// The name of the field that ends a call, as a literal that goes into no table.
@@ -24,19 +26,16 @@ const GRPC_STATUS: [u8; 13] = *b"\x00\x0bgrpc-status";
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) reply: Reply,
+    /// Whether nothing follows the body: it is no event, or the last one.
+    pub(super) has_end: bool,
     block: [u8; BLOCK_BYTES_MAX],
     block_bytes: usize,
 }
 
 impl Answer {
     pub(super) fn new(reply: Reply) -> Self {
-        let mut answer = Self { block: [0; BLOCK_BYTES_MAX], block_bytes: 0, reply };
-        if let Some(index) = static_index(answer.reply.status) {
-            answer.append(&[INDEXED | index]);
-        } else {
-            answer.append(&STATUS_LITERAL);
-            answer.append_decimal(usize::from(answer.reply.status.code()));
-        }
+        let mut answer = Self { block: [0; BLOCK_BYTES_MAX], block_bytes: 0, has_end: true, reply };
+        answer.append_status();
         if answer.reply.grpc_status.is_some() {
             answer.append(&GRPC_CONTENT_TYPE);
         } else {
@@ -44,6 +43,22 @@ impl Answer {
             answer.append_counted(answer.reply.stated_bytes());
         }
         answer
+    }
+
+    /// Makes the body an event, of which others may follow.
+    pub(super) fn make_events(&mut self) {
+        self.block_bytes = 0;
+        self.append_status();
+        self.append(&EVENTS_CONTENT_TYPE);
+    }
+
+    fn append_status(&mut self) {
+        if let Some(index) = static_index(self.reply.status) {
+            self.append(&[INDEXED | index]);
+        } else {
+            self.append(&STATUS_LITERAL);
+            self.append_decimal(usize::from(self.reply.status.code()));
+        }
     }
 
     /// Appends a number behind how many digits it has.
@@ -105,7 +120,8 @@ impl Answer {
     /// Appends a DATA frame with a part of the body; says whether it ends the stream.
     #[inline]
     pub(super) fn write_data(&self, stream: u32, part: Range<usize>, to: &mut Vec<u8>) -> bool {
-        let is_last = self.reply.ending == Ending::Whole && part.end == self.reply.body_bytes();
+        let is_whole = self.reply.ending == Ending::Whole && part.end == self.reply.body_bytes();
+        let is_last = is_whole && self.has_end;
         let call_end = self.reply.grpc_status.filter(|_| is_last).map(call_end);
         let flags = if is_last && call_end.is_none() { flag::END_STREAM } else { 0 };
         to.extend_from_slice(&FrameHeader { length: part.len(), kind: kind::DATA, flags, stream }.bytes());

@@ -26,7 +26,7 @@ use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::DEFAULT_WINDOW_BYTES;
 pub use loadcurve_wire::h2::frame::PREFACE;
 
-pub use crate::service::{Fate, Last, Service};
+pub use crate::service::{Fate, Last, Repeats, Service};
 
 use head::HeadReader;
 use receive::{BlockUnderWay, DataUnderWay};

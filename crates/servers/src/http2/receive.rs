@@ -248,6 +248,7 @@ impl Connection {
                 state: if echoes { State::Echoing } else { receiving },
                 send_window: self.peer.initial_window_bytes,
                 echo: echoes.then(Box::default),
+                events: None,
             });
         }
         Ok(())

@@ -4,6 +4,7 @@ use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{self, DEFAULT_WINDOW_BYTES, kind};
 
 use crate::reply::{Ending, Outcome};
+use crate::service::Repeats;
 
 use super::answer::{Answer, write_reset, write_window_update};
 use super::settings::{PeerSettings, id};
@@ -59,7 +60,7 @@ impl Connection {
             let answer = answer.clone();
             let state = State::Sending(Sent::Nothing);
             let send_window = self.peer.initial_window_bytes;
-            self.streams.push(Stream { id, answer, state, send_window, echo: None });
+            self.streams.push(Stream { id, answer, state, send_window, echo: None, events: None });
             self.decide(id, fate, output);
         } else if !answer.write_head(id, &[], output.bytes) {
             answer.write_data(id, 0..body_bytes, output.bytes);
@@ -76,7 +77,14 @@ impl Connection {
         if fate.outcome != Outcome::Right {
             stream.answer = Answer::new(stream.answer.reply.clone().with_outcome(fate.outcome));
         }
-        stream.state = fate.due.map_or(State::Sending(Sent::Nothing), State::Held);
+        stream.state = match fate.due {
+            Some(due) => State::Held(due, Sent::Nothing),
+            None => State::Sending(Sent::Nothing),
+        };
+        if fate.events.is_some() && stream.answer.reply.is_file() {
+            stream.answer.make_events();
+            stream.events = fate.events;
+        }
     }
 
     /// Has no stream behind this one answered.
@@ -119,9 +127,14 @@ impl Stream {
             write_reset(self.id, ErrorCode::InternalError, output.bytes);
             return true;
         }
-        let offset = match sent {
-            Sent::Head(offset) => offset,
-            Sent::Nothing => {
+        let offset = match (sent, self.events) {
+            (Sent::Head(offset), _) => offset,
+            (Sent::Nothing, Some(events)) => {
+                self.answer.write_first_head(self.id, peer.take_table_change(), output.bytes);
+                self.state = State::Held(events.next, Sent::Head(0));
+                return false;
+            }
+            (Sent::Nothing, None) => {
                 if self.answer.write_head(self.id, peer.take_table_change(), output.bytes) {
                     return true;
                 }
@@ -129,10 +142,16 @@ impl Stream {
             }
         };
         let end = self.answer.sent_bytes();
+        self.answer.has_end = self.events.is_none_or(Repeats::is_last);
         let offset = windows.send(offset..end, output, |part, to| {
             self.answer.write_data(self.id, part, to);
         });
         self.state = State::Sending(Sent::Head(offset));
+        if let Some(next) = self.events.filter(|_| offset == end).and_then(Repeats::after_next) {
+            self.events = Some(next);
+            self.state = State::Held(next.next, Sent::Head(0));
+            return false;
+        }
         if offset == end && self.answer.reply.ending == Ending::Truncated {
             write_reset(self.id, ErrorCode::InternalError, output.bytes);
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::answer::Answer;
 use super::echo::Echo;
+use crate::service::Repeats;
 
 /// A request, or its answer, of which a part is to come.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub(super) struct Stream {
     pub(super) send_window: i64,
     /// Of a call whose messages are echoed; it has no other state.
     pub(super) echo: Option<Box<Echo>>,
+    /// Of an answer that is a stream of events.
+    pub(super) events: Option<Repeats>,
 }
 
 /// What a stream waits for.
@@ -29,8 +32,8 @@ pub(super) enum State {
         /// How much its content's length leaves, where that was stated.
         remaining_bytes: Option<u64>,
     },
-    /// The time of its answer.
-    Held(Duration),
+    /// The time of its answer, or of the next event.
+    Held(Duration, Sent),
     /// Windows, or room in the output.
     Sending(Sent),
 }
@@ -94,7 +97,7 @@ impl Streams {
         self.all.retain(|stream| match (stream.state, &stream.echo) {
             (State::Receiving { .. }, _) => false,
             (State::Echoing, echo) => echo.as_ref().is_some_and(|echo| echo.has_end()),
-            (State::Held(_) | State::Sending(_), _) => true,
+            (State::Held(..) | State::Sending(_), _) => true,
         });
     }
 
@@ -105,8 +108,10 @@ impl Streams {
 
     pub(super) fn release(&mut self, now: Duration) {
         for stream in &mut self.all {
-            if matches!(stream.state, State::Held(due) if due <= now) {
-                stream.state = State::Sending(Sent::Nothing);
+            if let State::Held(due, sent) = stream.state
+                && due <= now
+            {
+                stream.state = State::Sending(sent);
             }
             if let Some(echo) = &mut stream.echo {
                 echo.release(now);
@@ -116,7 +121,7 @@ impl Streams {
 
     pub(super) fn next_due(&self) -> Option<Duration> {
         let dues = self.all.iter().filter_map(|stream| match stream.state {
-            State::Held(due) => Some(due),
+            State::Held(due, _) => Some(due),
             State::Echoing => stream.echo.as_ref().and_then(|echo| echo.due()),
             State::Receiving { .. } | State::Sending(_) => None,
         });

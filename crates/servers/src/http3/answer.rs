@@ -19,28 +19,52 @@ pub(super) struct Answer {
 
 impl Answer {
     pub(super) fn new(reply: Reply) -> Self {
-        let mut section = Vec::from(NO_ENTRIES);
-        encode_field(b":status", reply.status.code().to_string().as_bytes(), &mut section);
-        encode_field(b"content-length", reply.stated_bytes().to_string().as_bytes(), &mut section);
-        let mut head = Vec::new();
-        frame::write(kind::HEADERS, &section, &mut head);
+        let length = reply.stated_bytes().to_string();
+        let mut head = head(&reply, (b"content-length", length.as_bytes()));
         let sent_bytes = match reply.ending {
             Ending::Whole => reply.body_bytes(),
             Ending::Truncated | Ending::Reset => reply.body_bytes().saturating_sub(1),
         };
-        if reply.body_bytes() > 0 {
-            FrameHeader { kind: kind::DATA, length: reply.body_bytes() as u64 }.write(&mut head);
-        }
-        let mut body = Bytes::new();
-        if sent_bytes <= ONE_PIECE_BYTES {
-            reply.append_body(0..sent_bytes, &mut head);
-        } else {
-            body = reply.shared_body(sent_bytes);
-        }
+        let body = append_data(&reply, sent_bytes, &mut head);
         Self { reply, chunks: [head.into(), body] }
+    }
+
+    /// The head of a stream of events.
+    pub(super) fn head_of_events(reply: Reply) -> Self {
+        let head = head(&reply, (b"content-type", b"text/event-stream"));
+        Self { reply, chunks: [head.into(), Bytes::new()] }
+    }
+
+    /// The body alone, which is one event.
+    pub(super) fn event(reply: Reply) -> Self {
+        let mut data = Vec::new();
+        let body = append_data(&reply, reply.body_bytes(), &mut data);
+        Self { reply, chunks: [data.into(), body] }
     }
 
     pub(super) fn with_outcome(self, outcome: Outcome) -> Self {
         if outcome == Outcome::Right { self } else { Self::new(self.reply.with_outcome(outcome)) }
     }
+}
+
+/// The frame of a head, with its status and another field.
+fn head(reply: &Reply, (name, value): (&[u8], &[u8])) -> Vec<u8> {
+    let mut section = Vec::from(NO_ENTRIES);
+    encode_field(b":status", reply.status.code().to_string().as_bytes(), &mut section);
+    encode_field(name, value, &mut section);
+    let mut head = Vec::new();
+    frame::write(kind::HEADERS, &section, &mut head);
+    head
+}
+
+/// Appends the frame of a body of which so many bytes are sent; gives those that are not in one piece with it.
+fn append_data(reply: &Reply, sent_bytes: usize, to: &mut Vec<u8>) -> Bytes {
+    if reply.body_bytes() > 0 {
+        FrameHeader { kind: kind::DATA, length: reply.body_bytes() as u64 }.write(to);
+    }
+    if sent_bytes > ONE_PIECE_BYTES {
+        return reply.shared_body(sent_bytes);
+    }
+    reply.append_body(0..sent_bytes, to);
+    Bytes::new()
 }

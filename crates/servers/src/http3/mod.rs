@@ -18,7 +18,7 @@ use loadcurve_wire::h3::{Http3Settings, Incoming, IncomingStreams, integer};
 use loadcurve_wire::{Http3Code, Http3Error};
 
 use crate::reply::Ending;
-use crate::service::Service;
+use crate::service::{Repeats, Service};
 
 use answer::Answer;
 use hearing::Hearing;
@@ -49,6 +49,8 @@ struct UnderWay {
     /// When it may be sent, where that is to come.
     due: Option<Duration>,
     answer: Answer,
+    /// Of a stream of events: what follows the answer, which is its head or an event.
+    events: Option<Repeats>,
 }
 
 /// One connection's end of HTTP/3.
@@ -170,7 +172,9 @@ impl Connection {
             }
         }
         let answer = answer.with_outcome(fate.outcome);
-        let mut under_way = UnderWay { stream, due: fate.due, answer };
+        let events = fate.events.filter(|_| answer.reply.is_file());
+        let answer = if events.is_some() { Answer::head_of_events(answer.reply) } else { answer };
+        let mut under_way = UnderWay { stream, due: fate.due, answer, events };
         if fate.due.is_some() || !under_way.send(sink) {
             self.answers.push(under_way);
         }
@@ -238,6 +242,13 @@ impl UnderWay {
             if chunks.iter().any(|chunk| !chunk.is_empty()) {
                 return false;
             }
+        }
+        if let Some(events) = self.events {
+            // The next one goes when its time has come, and the stream ends with the last one.
+            self.due = Some(events.next);
+            self.answer = Answer::event(reply.clone());
+            self.events = events.after_next();
+            return false;
         }
         match reply.ending {
             Ending::Whole => sink.finish(self.stream),

@@ -3,6 +3,7 @@
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
+use loadcurve_servers::http2::Repeats;
 use loadcurve_servers::reply::Outcome;
 
 /// What the server does besides answering as well as it can: nothing, by default.
@@ -17,7 +18,7 @@ pub(crate) struct Faults {
     /// verified.
     pub(crate) spared_requests: u64,
     pub(crate) last_answer: Option<LastAnswer>,
-    /// Files are streams of events over HTTP/1.1.
+    /// Files are streams of events.
     pub(crate) events: Option<Events>,
     /// The time after which a silent client is closed.
     pub(crate) idle_timeout: Option<Duration>,
@@ -40,13 +41,20 @@ pub(crate) struct Delay {
     pub(crate) share: f64,
 }
 
-/// A file is sent as a stream of events over HTTP/1.1: the whole of it again and again.
+/// A file is sent as a stream of events: the whole of it again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Events {
     /// From the request to the first one, and from each to the next.
     pub(crate) every: Duration,
     /// After how many of them the stream ends; none for an endless one.
     pub(crate) count: Option<NonZeroU64>,
+}
+
+impl Events {
+    /// Those of an answer that could be sent at this time.
+    pub(super) fn from(self, answered: Duration) -> Repeats {
+        Repeats { next: answered.saturating_add(self.every), every: self.every, left: self.count }
+    }
 }
 
 /// Times in which nothing is answered and nothing accepted.

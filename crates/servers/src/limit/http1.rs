@@ -5,11 +5,11 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use loadcurve_servers::http::Status;
+use loadcurve_servers::http2::Repeats;
 use loadcurve_servers::reply::{Content, Ending, Outcome, Reply};
 use loadcurve_servers::websocket;
 use memchr::memmem;
 
-use super::faults::Events;
 use super::script::Played;
 use super::step::Step;
 use super::transport::{BATCH_BYTES, End, LongBody, Transport};
@@ -51,13 +51,6 @@ struct Held {
     end: Option<End>,
     /// How it is sent again, where it is an event of a stream.
     repeats: Option<Repeats>,
-}
-
-/// How often an event is still sent, and how far apart; without an end where nobody says how often.
-#[derive(Clone, Copy, Debug)]
-struct Repeats {
-    every: Duration,
-    left: Option<u64>,
 }
 
 /// What requests are answered with, and how they go.
@@ -166,7 +159,7 @@ impl Http1 {
     fn hold(&mut self, held: Held, answers: &Answers, played: &Played<'_>) {
         let is_right = held.end.is_none() && held.answer.bytes == answers.last_answer.bytes;
         let events = played.script.faults().events.filter(|_| is_right);
-        let Some((Events { every, count }, event)) = events.zip(answers.event()) else {
+        let Some((events, event)) = events.zip(answers.event()) else {
             return self.held.push_back(held);
         };
         let part = |due, bytes, repeats| Held {
@@ -175,24 +168,21 @@ impl Http1 {
             end: None,
             repeats,
         };
-        let repeats = Repeats { every, left: count.map(NonZeroU64::get) };
+        let repeats = events.from(held.due);
         self.held.push_back(part(held.due, STREAM_HEAD.to_vec(), None));
-        self.held.push_back(part(held.due.saturating_add(every), event, Some(repeats)));
+        self.held.push_back(part(repeats.next, event, Some(repeats)));
     }
 
     /// Sends an event, and keeps it for the next time; one for which a client has no room is left out.
-    fn send_event(&mut self, mut event: Held, repeats: Repeats, transport: &mut Transport) -> Step {
-        let left = repeats.left.map(|left| left.saturating_sub(1));
+    fn send_event(&mut self, event: Held, repeats: Repeats, transport: &mut Transport) -> Step {
         if transport.is_clear() {
             transport.write(&event.answer.bytes)?;
         }
-        if left == Some(0) || event.end.is_some() {
+        let Some(repeats) = repeats.after_next().filter(|_| event.end.is_none()) else {
             transport.close_when_sent = event.end.is_some();
             return transport.write(LAST_CHUNK);
-        }
-        event.due = event.due.saturating_add(repeats.every);
-        event.repeats = Some(Repeats { left, ..repeats });
-        self.held.push_front(event);
+        };
+        self.held.push_front(Held { due: repeats.next, repeats: Some(repeats), ..event });
         Step::Continue(())
     }
 

@@ -26,8 +26,8 @@ Faults of limit, all off by default (0):
   --connection-memory SIZE    memory used per connection: 64KiB
   --leak SIZE                 memory leaked per request: 100B
   --connections-per-thread N  one more idle thread is started per N concurrent connections
-  --event-every TIME          how far apart events are: over HTTP/1.1 a file is answered as a stream, which is its bytes again
-                              and again, the first time so long after the request: 1s
+  --event-every TIME          how far apart events are: a file is answered as a stream, which is its bytes again and again, the
+                              first time so long after the request (not over HTTP/1.0): 1s
   --events N                  after how many of them a stream ends (default 0: never)
 Over HTTP/2 and HTTP/3 the faults concern the same requests: a delayed answer delays no other one of its connection, a reset or
 truncation ends one stream and not its connection, and GOAWAY announces the last answer of a connection.

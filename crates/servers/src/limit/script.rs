@@ -114,11 +114,17 @@ impl Script {
         let (delay, outcome) = self.draw();
         let due = (delay > Duration::ZERO).then_some(came.saturating_add(delay));
         if outcome == Outcome::Reset {
-            return Fate { due, outcome, last: None };
+            return Fate { due, outcome, ..Fate::default() };
         }
         *answers += 1;
         let last = self.faults.last_answer.filter(|last| last.number.get() <= *answers);
-        Fate { due, outcome, last: last.map(|last| Last { is_announced: last.is_announced }) }
+        let events = self.faults.events.filter(|_| outcome == Outcome::Right && last.is_none());
+        Fate {
+            due,
+            outcome,
+            last: last.map(|last| Last { is_announced: last.is_announced }),
+            events: events.map(|events| events.from(due.unwrap_or(came))),
+        }
     }
 
     /// How late the next request is answered, and how.

@@ -5,6 +5,7 @@ mod answers;
 mod cases;
 mod clock;
 mod connections;
+mod events;
 mod faults;
 mod folder;
 mod frames;
