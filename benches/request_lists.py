@@ -1,4 +1,4 @@
-"""What it costs to find requests in a list in a file, against requests that are held in memory.
+"""What a list of requests costs: found in a file, against held in memory; a mix of ten, against one request.
 
     python -m benches.request_lists [--requests N] [--pairs N]
 
@@ -6,9 +6,13 @@ Load goes to ``limit`` over 50 connections of one thread, which answers every pa
 order and at random, is compared with a list of 100 requests, which is held in memory, in pairs taken in turn.
 One URL would not do: the server parses a request that equals the last one less. Given are the medians of the
 ratios, long by short, with their quartiles.
+
+A mix of ten requests with names, methods, header fields and weights is compared with one of them; of that
+only the CPU is given, since the server has more to do for the mix.
 """
 
 import argparse
+import json
 import tempfile
 from collections.abc import Sequence
 from functools import partial
@@ -22,6 +26,8 @@ REQUESTS = 1_000_000
 SHORT_LIST = 100
 """The most that are held in memory, each with its own figures."""
 CONNECTIONS = 50
+MIXED = 10
+"""The requests of a mix. More than 2 % of CPU for each answer over that of one request would be too much."""
 
 
 def main() -> None:
@@ -46,12 +52,31 @@ def main() -> None:
             for quantity in ("requests/s", "CPU"):
                 ratios = [later[quantity] / earlier[quantity] for earlier, later in pairs]
                 print(_line(pick, quantity, ratios), flush=True)
+        one, ten = ((*common, "--urls", str(_mix(Path(folder), count))) for count in (1, MIXED))
+        measure = partial(load_by, LOADCURVE, cpus.generator, target.url)
+        pairs = pairs_in_turn(partial(measure, one), partial(measure, ten), asked.pairs)
+        print(_line("mix", "CPU", [later["CPU"] / earlier["CPU"] for earlier, later in pairs]), flush=True)
 
 
 def _list(folder: Path, count: int) -> Path:
     """Write a list of requests whose paths all have the same length."""
     file = folder / f"{count}.urls"
     file.write_text("".join(f"{PATH}?{number:09}\n" for number in range(count)))
+    return file
+
+
+def _mix(folder: Path, count: int) -> Path:
+    """Write targets with weights, as vegeta's JSON has them; half of them ask for the head alone."""
+    file = folder / f"mix-{count}.json"
+    with file.open("w") as opened:
+        for number in range(count):
+            target = {
+                "method": ("GET", "HEAD")[number % 2],
+                "url": f"{PATH}?{number:09}",
+                "header": {"X-Number": [str(number)]},
+                "weight": 1 + number % 3,
+            }
+            opened.write(f"{json.dumps(target)}\n")
     return file
 
 
