@@ -234,6 +234,14 @@ def test_a_far_side_that_falls_silent_is_lost(monkeypatch):
             answer.result(PATIENCE_S)
 
 
+def test_a_lost_far_side_is_sent_no_more_beats(monkeypatch):
+    monkeypatch.setattr(near, "BEAT_S", 0.02)
+    with Channel("far", speaking(messages.encoded(messages.greeting()), b"[1]\n")) as channel:
+        channel._beats.join(PATIENCE_S)
+        assert channel.lost is not None
+        assert not channel._beats.is_alive()
+
+
 def test_what_the_process_wrote_is_in_the_error():
     command = ["sh", "-c", "echo 'ssh: Could not resolve hostname far' >&2; exit 255"]
     with pytest.raises(

@@ -5,6 +5,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -115,21 +116,26 @@ def find(answers: Answers) -> ServerOnMachine | MissingServer:
         machine.close()
 
 
-def started(name: str, answers: Answers) -> ServerElsewhere:
-    machine = server_machine(answers)
-    found = ServerOnMachine(CATALOG[name], machine, {}, "1.2", "/usr/sbin/it", None, None)
-    with ServerElsewhere(found, None, {}) as server:
+@contextmanager
+def start(name: str, answers: Answers) -> Iterator[ServerElsewhere]:
+    with closing(server_machine(answers)) as machine:
+        found = ServerOnMachine(CATALOG[name], machine, {}, "1.2", "/usr/sbin/it", None, None)
+        with ServerElsewhere(found, None, {}) as server:
+            yield server
+
+
+def started(name: str, answers: Answers) -> None:
+    with start(name, answers) as server:
         shown = (server.settings, server.configuration, server.url, server.address, server.log_tail())
         json.dumps(shown, ensure_ascii=False).encode()
         server.limit_use()
         server.raise_if_exited()
-        return server
 
 
 def observe(answers: Answers) -> None:
-    machine = server_machine({"servers.start": [{"result": STARTED}], "servers.watch": []} | answers)
-    found = ServerOnMachine(CATALOG["postgresql"], machine, {}, "1.2", "/usr/sbin/it", None, None)
-    with ServerElsewhere(found, None, {}) as server:
+    with start(
+        "postgresql", {"servers.start": [{"result": STARTED}], "servers.watch": []} | answers
+    ) as server:
         server.call(elsewhere.far_calls.OBSERVED, start_s=0.0, end_s=1.0, answered=1.0)
 
 

@@ -221,7 +221,6 @@ class Channel:
     def close(self) -> None:
         """End the agent and what it has started, and wait until it is gone; again does nothing."""
         self._lose("the connection was closed on this side")
-        self._ends.set()
         self._end_process()
         for thread in [*self._threads, *([self._beats] if self._beats.is_alive() else [])]:
             thread.join(END_TIMEOUT_S)
@@ -392,6 +391,7 @@ class Channel:
                 self._lost = MachineLost(self.machine, why, self.said())
             pending = [one.answer for one in self._pending.values()]
             self._pending.clear()
+        self._ends.set()
         for answer in [*pending, self._bootstrapped, self._greeted]:
             if not answer.done():
                 answer.set_exception(self._lost)
