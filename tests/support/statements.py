@@ -133,6 +133,8 @@ def _answer(table: Table, sentence: str) -> Iterator[bool]:
         yield from _capacities(table, sentence)
     elif re.match(r"The (highest throughput|.*) of each server", sentence):
         yield from _each(table, sentence)
+    elif found := MULTIPLES.fullmatch(sentence):
+        yield from _multiples(table, found)
     elif re.match(rf"{NAME} answers (up to )?|The .* of {NAME} is ", sentence):
         yield True
     else:
@@ -147,6 +149,25 @@ def _each(table: Table, sentence: str) -> Iterator[bool]:
         point = table.point(where.removeprefix(" at ")) if where else table.analysis.points[0]
         shown = table.figures(found[2], point)[server]
         yield abs(_read(figure) / shown - 1) <= TOLERANCE if shown else _read(figure) == 0
+
+
+MULTIPLES = re.compile(
+    rf"(?:Measured once|(?P<shared>In the one trial that each shares with {NAME})), without an interval, "
+    rf"in multiples of the (?P<title>.+) of (?P<base>{NAME}): (?P<each>.+?)"
+    r"(?:; [\d,]+ more are in the report's data)?; another trial may give other ratios\."
+)
+
+
+def _multiples(table: Table, found: re.Match[str]) -> Iterator[bool]:
+    """``Measured once, without an interval, in multiples of the p99 of a: b 1.2 and c 3; another …``."""
+    ratios = EACH.findall(found["each"])
+    assert ratios, found[0]
+    for server, figure, _ in ratios:
+        between = ([server], [found["base"]])
+        # The table has the figures of all trials.
+        yield bool(found["shared"]) or _agrees(
+            table, found["title"], between, _read(figure), table.analysis.points
+        )
 
 
 LEADER = re.compile(

@@ -242,6 +242,17 @@ def test_one_trial_gives_ratios_without_an_interval_and_claims_nothing(run: Run)
     assert not any(word in found.text for word in ("highest throughput,", "told apart", "better"))
 
 
+def test_ratios_of_a_trial_that_only_some_share_with_others_say_that_they_are_of_that_one(run: Run):
+    points = [one for one in run.records if one.kind == "point" and one.point == {"connections": 10}]
+    # tiny is left with one trial, which nginx has, and nginx with another one, too.
+    kept = [one for one in points if (one.server, one.block) in {("nginx", 0), ("nginx", 1), ("tiny", 0)}]
+    ratio = synthetic.SERVERS["tiny"].throughput_rps(10) / synthetic.SERVERS["nginx"].throughput_rps(10)
+    assert answer_of(synthetic.with_records(run, kept)).sentences[-1] == (
+        "In the one trial that each shares with nginx, without an interval, in multiples of the throughput "
+        f"of nginx: tiny {ratio:.3f}; another trial may give other ratios."
+    )
+
+
 COST = re.compile(r"in multiples of the (?P<title>[^:]*) of nginx: (?P<ratios>.*)")
 
 

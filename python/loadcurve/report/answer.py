@@ -101,7 +101,7 @@ def answer(analysis: Analysis) -> Answer:
     ranked = analysis.ranking(measure)
     ranking = ranked.over_curve if ranked else None
     limited = [words for part in analysis.shapes if (words := _by_capacity(load, part)) is not None]
-    peaks = [words for part in analysis.shapes for words in _by_peak(load, part)]
+    peaks = [words for part in analysis.shapes for words in _by_peak(analysis, part)]
     inconclusive = [] if peaks else inconclusive_words(analysis, measure)
     ahead = peaks or inconclusive or _by_ranking(analysis, ranked, measure)
     said = _without_usable_points(analysis) or [*limited, *ahead] or _without_the_measure(analysis, measure)
@@ -222,13 +222,13 @@ def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
     return said
 
 
-def _by_peak(load: LoadKind, shaped: SliceShapes) -> list[str]:
+def _by_peak(analysis: Analysis, shaped: SliceShapes) -> list[str]:
     """Say who has the greatest peak, by how much, and where each server has its own, the greatest first."""
     peaks = {shape.server: shape.peak for shape in shaped.shapes if shape.peak is not None}
     if shaped.by_peak is None or not peaks:
         return []
     where = f"With {text.point(shaped.part.fixed)}: " if shaped.part.fixed else ""
-    key = shaped.part.key or ""
+    load, key = analysis.load_kind, shaped.part.key or ""
     if len(peaks) == 1:
         ((server, only),) = peaks.items()
         return [f"{where}{server}: {peak_words(load, key, only)}"]
@@ -243,7 +243,7 @@ def _by_peak(load: LoadKind, shaped: SliceShapes) -> list[str]:
     return [
         *said,
         f"{'' if said else where}The peaks, in {load.per_second}: {'; '.join(first_named(named))}.",
-        *one_trial_words(ranking, PEAK_THROUGHPUT),
+        *one_trial_words(analysis, ranking, PEAK_THROUGHPUT),
     ]
 
 
@@ -275,7 +275,7 @@ def _by_ranking(analysis: Analysis, ranked: RunRanking | None, measure: Measure)
     if len(ranking.ranks) < 2:  # noqa: PLR2004 -- a comparison has two sides
         return each
     undecided = in_words(ranking, measure)
-    return [*each, f"{undecided[:1].upper()}{undecided[1:]}.", *one_trial_words(ranking, measure)]
+    return [*each, f"{undecided[:1].upper()}{undecided[1:]}.", *one_trial_words(analysis, ranking, measure)]
 
 
 def _without_the_measure(analysis: Analysis, measure: Measure) -> list[str]:

@@ -35,15 +35,18 @@ def cost_words(analysis: Analysis, ranking: Ranking, measure: Measure, where: st
     return said
 
 
-def one_trial_words(ranking: Ranking, measure: Measure) -> list[str]:
+def one_trial_words(analysis: Analysis, ranking: Ranking, measure: Measure) -> list[str]:
     """Return the ratios of a ranking that decides nothing, because no two servers have two blocks in common.
 
-    They have no interval, so that nothing follows from them for another trial, which the sentence says.
+    They have no interval, so that nothing follows from them for another trial, which the sentence says. Where
+    a server has further trials, its figures in tables are not those of the ratio, which it says, too.
     """
     if ranking.decides or not ranking.ranks:
         return []
     base = ranking.ranks[0].server
-    said = _sentence("Measured once, without an interval,", measure.title, ranking.pairs_of(base), base)
+    has_others = any(len(at.trials) > 1 for curve in analysis.curves for at in curve.points)
+    once = f"In the one trial that each shares with {base}" if has_others else "Measured once"
+    said = _sentence(f"{once}, without an interval,", measure.title, ranking.pairs_of(base), base)
     return [f"{one.removesuffix('.')}; another trial may give other ratios." for one in said]
 
 
