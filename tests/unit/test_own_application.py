@@ -324,16 +324,31 @@ def test_init_writes_a_study_of_a_command_that_a_run_would_accept(tmp_path, has_
 
 def test_the_mix_that_init_writes_as_a_comment_can_be_used(tmp_path):
     file = tmp_path / "own.toml"
-    text = own_study_text("own.toml", OwnApplication("run --workers {workers} {port}"))
+    text = own_study_text("own.toml", OwnApplication("run {port}"))
     before, mix, after = re.split(r"^(# requests = \[.*?^# \]\n)", text, flags=re.MULTILINE | re.DOTALL)
     used = before.replace('requests = ["/"]', "#") + re.sub(r"^# ", "", mix, flags=re.MULTILINE) + after
-    file.write_text(used.replace("connections = [1, 4, 16, 64]", "connections = [1, 4]\nworkers = [1, 2]", 1))
+    file.write_text(used)
     [study] = checked_studies(file, load_catalog())
     assert [(one.method, one.path, one.weight) for one in study.load.requests] == [
         (None, "/", 3),
         ("POST", "/orders", None),
     ]
-    assert len(study.servers) == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "curves"),
+    [
+        ("app {port}", 1),
+        ("app --workers {workers} {port}", 3),
+        ("app {threads} -w {workers} -t {threads} {port}", 9),
+        ("MODE={mode} app {socket} {address}", 1),
+    ],
+)
+def test_init_gives_what_a_command_names_in_braces_some_values_a_curve_for_each(tmp_path, command, curves):
+    file = tmp_path / "own.toml"
+    file.write_text(own_study_text("own.toml", OwnApplication(command)))
+    [study] = checked_studies(file, load_catalog())
+    assert len(study.arms) == curves
 
 
 def test_init_takes_variables_in_front_of_the_program_as_its_environment(tmp_path):

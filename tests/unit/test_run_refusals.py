@@ -207,6 +207,15 @@ def test_a_program_that_is_named_badly_is_refused(keys, said, tmp_path):
     )
 
 
+def test_a_name_of_ones_own_in_a_command_is_refused_with_where_it_gets_its_values(tmp_path):
+    keys = 'start = ["sh", "{port}", "{workers}"]'
+    [said] = refusal_of(tmp_path, study_text(f"[servers.command]\n{keys}"))
+    assert "start names {workers}, which is unknown there" in said
+    assert (
+        "a value in this table, such as workers = 2, or its values in [sweep], such as workers = [1" in said
+    )
+
+
 @pytest.mark.parametrize(
     ("keys", "said"),
     [

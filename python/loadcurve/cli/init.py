@@ -153,6 +153,8 @@ OWN_TAIL = """\
 
 _VARIABLES = re.compile(r"""\s*([A-Za-z_]\w*)=((?:'[^']*'|"[^"]*"|[^\s'"])*)\s+""")
 """A variable in front of a program, as a shell sets it."""
+_NAME_IN_BRACES = re.compile(r"\{([A-Za-z_]\w*)\}")
+"""A placeholder; of several programs, which a command does not have, one would name its program, too."""
 
 
 @dataclass(frozen=True)
@@ -230,6 +232,7 @@ def own_study_text(name: str, own: OwnApplication) -> str:
         )
     variables, program = _divided(own.command)
     lines = [f"start = {_toml(program)}\n"]
+    lines += map(_in_turn, _settings_of(program))
     if variables:
         set_to = ", ".join(f"{variable} = {_toml(value)}" for variable, value in variables.items())
         lines.append(f"environment = {{ {set_to} }}\n")
@@ -238,6 +241,16 @@ def own_study_text(name: str, own: OwnApplication) -> str:
     requests = f"requests = [{', '.join(map(_toml, own.paths))}]"
     head = OWN_HEAD.format(name=name, requests=f"{requests:{COMMENTS_AT - 1}} ", post=POST)
     return "".join([head, *lines, VERSION_INSTEAD if own.has_revision else OWN_VERSION, OWN_TAIL])
+
+
+def _settings_of(program: str) -> list[str]:
+    """Return the names in braces that nothing but the study can give a value, in their order."""
+    known = load_catalog()["command"].description.start_names | {SOCKET_PLACE}
+    return [name for name in dict.fromkeys(_NAME_IN_BRACES.findall(program)) if name not in known]
+
+
+def _in_turn(name: str) -> str:
+    return f"{f'{name} = [1, 2, 4]':{COMMENTS_AT}}# a curve for each; put your values here\n"
 
 
 def _toml(text: str) -> str:

@@ -38,6 +38,11 @@ from loadcurve.server.settings import SettingValue, UnsupportedVersion, Unusable
 from loadcurve.toml.expected import show
 from loadcurve.toml.secret import SecretText
 
+OF_ONES_OWN = (
+    "; any other name needs a value in this table, such as workers = 2, or its values in [sweep], such as "
+    "workers = [1, 2, 4]"
+)
+"""How a name in the command of one's own program gets what stands for it."""
 NATIVE_FOLDER = PACKAGE_FOLDER / "native"
 VERSION_TIMEOUT_S = 10.0
 
@@ -302,7 +307,8 @@ def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:
         raise UnusableSetting("start", text)
     is_own, is_alone = entry.description.is_own_program, _is_own_and_alone(entry, overrides)
     may_use = frozenset({SOCKET_PLACE}) if is_own else frozenset()
-    _require_known("start", start, description.start_names | overrides.known_beside | may_use)
+    known = description.start_names | overrides.known_beside | may_use
+    _require_known("start", start, known, OF_ONES_OWN if is_own else "")
     taken = _taken(start, overrides)
     if is_own and SOCKET_PLACE in taken:
         _require_reachable_socket(taken, overrides)
@@ -342,11 +348,11 @@ def _require_reachable_socket(taken: Collection[str], overrides: Overrides) -> N
         raise UnusableSetting("start", text)
 
 
-def _require_known(key: str, words: Sequence[str], known: frozenset[str]) -> None:
+def _require_known(key: str, words: Sequence[str], known: frozenset[str], otherwise: str = "") -> None:
     try:
         require_known_placeholders(key, words, known)
     except ValueError as error:
-        raise UnusableSetting(key, sentence(str(error))) from None
+        raise UnusableSetting(key, sentence(f"{error}{otherwise}")) from None
 
 
 def version_of_study(overrides: Overrides) -> str | None:
