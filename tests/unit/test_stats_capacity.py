@@ -7,7 +7,15 @@ import pytest
 
 from loadcurve.analysis.limits import observed
 from loadcurve.result.records import PointRecord
-from loadcurve.stats.capacity import Observation, Unjudged, UnjudgedFor, capacity, trial_capacity, unjudged
+from loadcurve.stats.capacity import (
+    Observation,
+    Unjudged,
+    UnjudgedFor,
+    best_first,
+    capacity,
+    trial_capacity,
+    unjudged,
+)
 from loadcurve.stats.slo import parse_objective
 from support.synthetic_run import point_record
 
@@ -191,3 +199,21 @@ def test_the_interval_from_a_sweep_covers_the_capacity_in_19_of_20_studies():
         found = capacity(trials, P99)
         covered += found.load.low <= truth <= found.load.high
     assert 0.93 <= covered / 2000 <= 0.97
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "order"),
+    [
+        # The lower ends: 400 * exp(-4.303 * 0.1334 / 3**0.5) = 287; 500 * exp(-4.303 * 0.511 / 3**0.5) = 140.
+        ([350, 400, 457], [300, 500, 833], ["one", "other"]),
+        # One trial has no interval, so that it is no safer than the others' lower ends: 450 is below 500.
+        ([450], [300, 500, 833], ["other", "one"]),
+        ([450], [500], ["other", "one"]),
+    ],
+)
+def test_the_best_capacity_is_the_one_to_rely_on_and_one_trial_is_not_taken_for_certain(one, other, order):
+    capacities = {
+        name: capacity([trial((100, 1), (load, 10), (4_000, 50)) for load in loads], P99)
+        for name, loads in (("one", one), ("other", other))
+    }
+    assert best_first(capacities) == order

@@ -38,7 +38,7 @@ from loadcurve.report.shape_words import (
 from loadcurve.report.shown import Shown
 from loadcurve.result.machine import EXPECTED_VARIABLE, TAKEN
 from loadcurve.result.measures import THROUGHPUT, Measure
-from loadcurve.stats.capacity import Capacity, Unjudged
+from loadcurve.stats.capacity import Capacity, Unjudged, best_first
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.ranking import Ranking
 
@@ -206,7 +206,8 @@ def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
         why = next((words for one in unjudged.values() if (words := unjudged_words(key, one))), "")
         no_trial = "no trial" if where else "No trial"
         return " ".join(filter(None, (f"{where}{no_trial} could be judged by {limits}.", why)))
-    keeping = sorted((one for one in judged if one[1].bound != "below"), key=_safe_load, reverse=True)
+    kept = {name: capacity for name, capacity in judged if capacity.bound != "below"}
+    keeping = [(name, kept[name]) for name in best_first(kept)]
     below = [one for one in judged if one[1].bound == "below"]
     if not keeping and len(below) > 1:
         is_unjudged = any(unjudged[name] for name, _ in below)
@@ -256,10 +257,6 @@ def _never(below: Sequence[tuple[str, Capacity]], unjudged: Mapping[str, Unjudge
             is_unjudged = any(unjudged[name] for name, _ in found)
             words = never_words(found[0][1], "them", are_many=len(found) > 1, is_unjudged=is_unjudged)
             yield f"{names} {words}"
-
-
-def _safe_load(judged: tuple[str, Capacity]) -> float:
-    return judged[1].safe_load
 
 
 def _by_ranking(analysis: Analysis, ranked: RunRanking | None, measure: Measure) -> list[str]:

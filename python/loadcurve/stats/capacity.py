@@ -1,7 +1,7 @@
 """Capacity: the highest load at which limits hold, in each trial and over trials."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -156,6 +156,11 @@ class Capacity:
         return min(0.0 if trial.bound == "below" else trial.load for trial in self.trials)
 
     @property
+    def middle_load(self) -> float:
+        """The load in the middle of what the trials say."""
+        return self.safe_load if self.load is None else self.load.value
+
+    @property
     def greatest_load(self) -> float:
         """The load that the capacity is not above: the interval's upper end; infinite where none is known."""
         if self.load is not None:
@@ -163,6 +168,22 @@ class Capacity:
         ends = [trial.fails_at for trial in self.trials if trial.bound in {"below", "between"}]
         known = [end for end in ends if end is not None]
         return max(known) if len(known) == len(self.trials) else math.inf
+
+
+def best_first(capacities: Mapping[str, Capacity]) -> list[str]:
+    """Return names in the order of their capacities: by the loads to rely on, where all have one.
+
+    A single trial has no interval, and what it found is not held against the lower ends of others' intervals:
+    where only some have an interval, the order is that of the middles.
+    """
+    have_interval = {one.load is not None and one.load.low is not None for one in capacities.values()}
+    return sorted(
+        capacities,
+        key=lambda name: (
+            capacities[name].safe_load if len(have_interval) == 1 else capacities[name].middle_load
+        ),
+        reverse=True,
+    )
 
 
 def trial_capacity(observations: Sequence[Observation], objective: Objective) -> TrialCapacity | None:
