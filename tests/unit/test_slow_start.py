@@ -2,6 +2,7 @@
 
 import re
 import threading
+from itertools import chain, repeat
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import create_autospec
@@ -45,6 +46,23 @@ def test_what_a_slow_program_has_printed_is_said_while_it_is_waited_for(printed:
         r"mine is not ready after 0 s, and has up to \d+ s: the last status was 500\. It", notes[0]
     )
     assert said in notes[0]
+
+
+def test_another_reason_that_comes_later_is_said_once():
+    notes, has_spoken = [], threading.Event()
+
+    def say(text: str) -> None:
+        notes.append(text)
+        if len(notes) == 2:
+            has_spoken.set()
+
+    server = server_that_printed("x")
+    server.why_not_ready.side_effect = chain(["refused", "refused"], repeat("it listens on port 1"))
+    found = StartableServer(load_catalog()["command"])
+    with slow_start_said("mine", found, server, say, patience_s=0.0, interval_s=0.001):
+        assert has_spoken.wait(60)
+    assert notes[0].startswith("mine is not ready after 0 s, and has up to 60 s: refused. It")
+    assert notes[1:] == ["mine is still not ready: it listens on port 1."]
 
 
 def test_nothing_is_said_of_a_program_that_is_ready_soon_or_of_the_catalogue():
