@@ -1,13 +1,17 @@
 """What a run tells while it runs."""
 
 import io
+from types import SimpleNamespace
 
 from rich.console import Console
 
 from loadcurve.cli.display import RunDisplay
 from loadcurve.cli.gate import GateDisplay
 from loadcurve.generate.generator import LastSecond, Progress
+from loadcurve.result.outcomes import Caveat
+from loadcurve.runs.other_runs import not_alone
 from loadcurve.runs.points import trial_order
+from loadcurve.server.presence import Neighbour
 from loadcurve.study.model import Study
 
 
@@ -83,3 +87,19 @@ def test_the_time_that_a_run_takes_is_that_of_the_servers_that_are_measured():
     # One of the two is not installed; 10 s are a second for the start, and warm-up and load.
     RunDisplay(Console(file=talk), live=False).begins([study], trial_order(["limit"], 3, seed=1))
     assert talk.getvalue() == "T: 3 trials of 1 point, about 0:30\n"
+
+
+def test_another_run_on_the_machine_is_named_once_and_not_for_each_server():
+    beside = not_alone([Neighbour(99, is_elsewhere=False)])
+    slow = Caveat.of("cpus_shared", "its CPUs are those of the load")
+    written = io.StringIO()
+    display = RunDisplay(Console(file=written, width=200), live=False)
+    for server in ("nginx", "apache"):
+        display._note_new_caveats(SimpleNamespace(server=server, caveats=[beside, slow]))
+    said = written.getvalue()
+    assert said.count("another run was in progress on this machine (process 99)") == 1
+    assert (
+        said.count("nginx: its CPUs are those of the load")
+        == said.count("apache: its CPUs are those of the load")
+        == 1
+    )

@@ -24,6 +24,7 @@ from loadcurve.metrics.live import LiveLoad
 from loadcurve.report.ending import wide_in_words
 from loadcurve.report.reasons import grouped_alike
 from loadcurve.result.records import FailureRecord, PlannedTrial, PointRecord
+from loadcurve.runs.other_runs import NOT_ALONE
 from loadcurve.server.failure import ServerFailure
 from loadcurve.stats.stopping import UntilNarrow, WidePoint
 from loadcurve.study.estimate import estimated_total_s
@@ -204,11 +205,12 @@ class RunDisplay:
         """A gate has looked at its blocks so far."""
 
     def _note_new_caveats(self, record: PointRecord) -> None:
-        """Print what must be known of a server's figures, once for each server."""
+        """Print what must be known of a server's figures, once for each server, or of the machine."""
         for caveat in record.caveats:
-            if (record.server, caveat.code) not in self._shown_caveats:
-                self._shown_caveats.add((record.server, caveat.code))
-                self.note(f"{record.server}: {caveat.text}")
+            concerned = "" if caveat.code == NOT_ALONE else f"{record.server}: "
+            if (concerned, caveat.code) not in self._shown_caveats:
+                self._shown_caveats.add((concerned, caveat.code))
+                self.note(f"{concerned}{caveat.text}")
 
     def __rich__(self) -> RenderableType:
         """Draw the three lines of the display: what is running, its figures, and how far the run is."""

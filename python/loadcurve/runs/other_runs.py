@@ -8,6 +8,8 @@ from loadcurve.result.probe import ProbeRecord
 from loadcurve.server.presence import Neighbour, neighbours
 
 LOOK_INTERVAL_S = 1.0
+NOT_ALONE = "not_alone"
+"""The code of a caveat that concerns the machine, whichever server is measured."""
 
 
 def disturbing(code: str, cause: str) -> Caveat:
@@ -18,7 +20,7 @@ def disturbing(code: str, cause: str) -> Caveat:
 def not_alone(others: Iterable[Neighbour]) -> Caveat:
     """Return the caveat of figures that were measured beside these."""
     named = ", ".join(sorted({one.text for one in others}))
-    return disturbing("not_alone", f"another run was in progress on this machine ({named})")
+    return disturbing(NOT_ALONE, f"another run was in progress on this machine ({named})")
 
 
 class OtherRuns:
