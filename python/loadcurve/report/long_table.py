@@ -22,9 +22,9 @@ from loadcurve.report.figures import SHOWN_LATENCIES
 from loadcurve.report.markdown import table_of_words
 from loadcurve.report.section import Report, Section
 from loadcurve.report.terminal_tables import (
-    NAMES,
     SERVER_WIDTH,
     SERVERS,
+    WRAPPED,
     Column,
     column_table,
     point_column,
@@ -251,7 +251,7 @@ def summary_table(analysis: Analysis) -> Table:
             lambda row: row.shown(lambda at: text.short_estimate(at.estimate(THROUGHPUT))),
         ),
         *(Column(f"{name} ms", partial(_percentile_of_row, name)) for name in SHOWN_PERCENTILES),
-        Column("verdict", lambda row: row.verdict, NAMES),
+        Column("verdict", lambda row: row.verdict, WRAPPED),
     ]
     return column_table(rows, columns)
 

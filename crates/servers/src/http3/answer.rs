@@ -57,7 +57,7 @@ fn head(reply: &Reply, (name, value): (&[u8], &[u8])) -> Vec<u8> {
     head
 }
 
-/// Appends the frame of a body of which so many bytes are sent; gives those that are not in one piece with it.
+/// Appends the frame of a body up to this length; gives that part apart where a copy of it would cost too much.
 fn append_data(reply: &Reply, sent_bytes: usize, to: &mut Vec<u8>) -> Bytes {
     if reply.body_bytes() > 0 {
         FrameHeader { kind: kind::DATA, length: reply.body_bytes() as u64 }.write(to);
