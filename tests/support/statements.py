@@ -418,7 +418,10 @@ def _of_server(place: int, server: str) -> Rule:
         elif sentence.startswith("By the universal scalability law"):
             yield from _law(sentence, _of(curve, table.measure("throughput")))
         elif found := UNJUDGED.fullmatch(sentence):
-            yield from _unjudged(found, [point[part.part.key or ""] for point in part.part.points])
+            # At some of them a trial has failed, and no other one was measured.
+            failed = [one.point for one in table.analysis.failures if one.server == server and one.point]
+            loads = [point.get(part.part.key or "", 0.0) for point in (*part.part.points, *failed)]
+            yield from _unjudged(found, loads)
         else:
             assert sentence.startswith("The curve "), sentence
 
