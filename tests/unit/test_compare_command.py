@@ -169,7 +169,7 @@ def test_runs_without_a_common_point_cannot_be_compared_and_the_file_of_tests_sa
     assert finished.returncode == 2
     assert "no point of the sweep in common" in finished.stderr
     assert (
-        "BASE has connections = 8 values from 1 to 200; NEW has connections = 8 values from 1,001 to 1,200"
+        "BASE has connections = 1 to 200 (8 values); NEW has connections = 1,001 to 1,200 (8 values)"
         in " ".join(finished.stderr.split())
     )
     [error] = ET.fromstring(finished.stdout).iter("error")

@@ -31,9 +31,9 @@ def test_a_span_of_points_is_one_of_neighbours_in_the_sweep():
     sweep = [{"rate": 500 * step} for step in range(1, 56)]
     seen = [sweep[0], sweep[9], sweep[19], sweep[54]]
     assert points([sweep[0], sweep[54]], sweep) == "rate = 500 and 27,500"
-    assert points(seen, sweep) == "rate = 4 of 55 from 500 to 27,500"
+    assert points(seen, sweep) == "rate = 500 to 27,500 (4 of 55 values)"
     assert points(sweep[1:9], sweep) == "rate = 1,000 to 4,500"
-    assert points(seen) == "rate = 4 values from 500 to 27,500", "without the sweep, others may lie between"
+    assert points(seen) == "rate = 500 to 27,500 (4 values)", "without the sweep, others may lie between"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_ten_sightings_of_one_cause_are_one_line():
     servers = [f"s{number}" for number in range(10)]
     [group] = grouped([finding(10 * place, server=name) for place, name in enumerate(servers, start=1)])
     assert group.title == FINDINGS["cpu_limit"].title
-    assert group.seen_of == "s0, s1, s2, s3 and 6 more, connections = 10 values from 10 to 100, 10 findings"
+    assert group.seen_of == "s0, s1, s2, s3 and 6 more, connections = 10 to 100 (10 values), 10 findings"
 
 
 def test_a_shown_cause_and_a_likely_one_are_two_groups_in_the_order_of_the_findings():

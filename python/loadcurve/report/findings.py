@@ -120,7 +120,7 @@ def points(seen_at: Sequence[Point], sweep: Sequence[Point] = ()) -> str:
     """Return several points by the values of each of their settings.
 
     A few values are named. A span, ``1 to 200``, says that each point of the ``sweep`` in it is meant; where
-    it has others, or the sweep is not known, the number of the values is beside their ends.
+    it has others, or the sweep is not known, the number of the values is behind it.
     """
     if not any(seen_at):
         return text.point(seen_at[0])
@@ -141,9 +141,7 @@ def values_in_words(values: Sequence[float], known: Sequence[float]) -> str:
     within = [value for value in known if low <= value <= high]
     if within == list(values):
         return span
-    return (
-        f"{len(values)} values from {span}" if not within else f"{len(values)} of {len(within)} from {span}"
-    )
+    return f"{span} ({len(values)}{f' of {len(within)}' if within else ''} values)"
 
 
 def figure(evidence: Evidence) -> str:
