@@ -425,4 +425,10 @@ def test_the_answer_names_no_likely_cause_and_at_most_three_others_each_cause_on
     ]
     named = causes(shown)
     assert len(named) == MOST_CAUSES
-    assert named[0] == "a at connections = 1: it overflowed; likewise b."
+    assert named[0] == "a at connections = 1, in 3 of 5 trials: it overflowed; likewise b."
+
+
+def test_a_cause_that_was_seen_in_all_trials_does_not_say_in_how_many():
+    code = next(iter(FINDINGS))
+    always = finding(1, code=code, server="a", briefly="it overflowed", trials=[0, 1, 2, 3, 4])
+    assert causes([always]) == ["a at connections = 1: it overflowed."]

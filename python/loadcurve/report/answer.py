@@ -19,7 +19,7 @@ from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.arms import work_in_words
 from loadcurve.report.cost import cost_words, one_trial_words
-from loadcurve.report.findings import FindingGroup, grouped
+from loadcurve.report.findings import FindingGroup, grouped, trials_in_words
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.gate import gate_sentences
 from loadcurve.report.inconclusive import inconclusive_words
@@ -145,7 +145,9 @@ def _cause(group: FindingGroup) -> str:
     servers = [name for name in group.servers if name != first.server]
     likewise = units.listing(first_named(servers)) if servers else "at other points"
     also = f"; likewise {likewise}" if others else ""
-    return f"{first.server} at {points_in_words(first.points)}: {first.briefly}{also}."
+    # Beside an estimate over all trials, a figure of some of them would be taken for one of all.
+    in_some = f", {trials_in_words(first)}" if len(first.trials) < first.trials_measured else ""
+    return f"{first.server} at {points_in_words(first.points)}{in_some}: {first.briefly}{also}."
 
 
 def _main_reason(analysis: Analysis) -> list[str]:

@@ -112,8 +112,12 @@ def grouped(findings: Sequence[Finding], limit: str | None = None) -> list[Findi
 
 def where(finding: Finding) -> str:
     """Return where a finding was seen: ``connections = 200 and 1,000, in 5 of 5 trials``."""
-    trials = f"in {len(finding.trials):,} of {units.plural(finding.trials_measured, 'trial')}"
-    return f"{points(finding.points)}, {trials}"
+    return f"{points(finding.points)}, {trials_in_words(finding)}"
+
+
+def trials_in_words(finding: Finding) -> str:
+    """Return in how many trials a finding was seen: ``in 5 of 5 trials``."""
+    return f"in {len(finding.trials):,} of {units.plural(finding.trials_measured, 'trial')}"
 
 
 def points(seen_at: Sequence[Point], sweep: Sequence[Point] = ()) -> str:
