@@ -145,10 +145,10 @@ connections = [1, 10] -> threads = [1]
     :9: load.threads: found 2; expected no more threads than connections; the lowest point has 1
 "1k.txt" = "1KiB" -> "1k.txt" = "1KB"
     :3: content."1k.txt": found "1KB"; expected a size such as "512B", "10kB" or "1KiB", or a whole
-    number of bytes, or { text = "…" }
+    number of bytes, or { text = "…" }; a folder of files is folder = "…"
 "1k.txt" = "1KiB" -> "1k.txt" = { txt = "hello" }
     :3: content."1k.txt": found a table; expected a size such as "512B", "10kB" or "1KiB", or a whole
-    number of bytes, or { text = "…" }
+    number of bytes, or { text = "…" }; a folder of files is folder = "…"
 "1k.txt" = "1KiB" ->
     :2: content: empty; expected files with sizes, such as "1k.txt" = "1KiB", or a folder
 "1k.txt" = "1KiB" -> "1k.txt" = 1\n"../x" = 1

@@ -287,7 +287,8 @@ def test_of_many_targets_a_seed_picks_the_paths_that_are_verified_each_by_one_re
 
 NAMES_ANOTHER = (
     "targets:2: names http://shop.example, but the load goes to {goes}; write the path alone, or, where "
-    'these answer for it, set the header Host to "shop.example"'
+    'these answer for it, set the header Host to "shop.example" (in a study headers = {{ Host = '
+    "\"shop.example\" }}, of a load -H 'Host: shop.example')"
 )
 
 

@@ -1,5 +1,6 @@
 """The requests of a load as its table names them: a list, or a file of paths or of targets."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -57,9 +58,11 @@ def naming_others(entries: Sequence[Entry], hosts: Sequence[str], url: str | Non
             others.setdefault(origin, source)
     goes = "the servers of the study" if loaded is None else loaded.words
     for origin, source in islice(others.items(), OTHERS_MAX):
+        host, field = show(origin.authority), shlex.quote(f"Host: {origin.authority}")
         yield (
             f"{source.place}: names {origin.words}, but the load goes to {goes}; write the path "
-            f"alone, or, where these answer for it, set the header Host to {show(origin.authority)}"
+            f"alone, or, where these answer for it, set the header Host to {host} "
+            f"(in a study headers = {{ Host = {host} }}, of a load -H {field})"
         )
 
 

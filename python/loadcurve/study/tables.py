@@ -139,7 +139,9 @@ def _size_or_text(value: object) -> int | str:
 
 
 FileContent = Annotated[
-    int | str, BeforeValidator(_size_or_text), Expected(f'{SIZE_IN_WORDS}, or {{ text = "…" }}')
+    int | str,
+    BeforeValidator(_size_or_text),
+    Expected(f'{SIZE_IN_WORDS}, or {{ text = "…" }}; a folder of files is folder = "…"'),
 ]
 """What a file holds that is made: a number of random bytes, or a text."""
 
