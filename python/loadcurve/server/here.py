@@ -309,32 +309,37 @@ class Server(LiveServer):
         while (remaining_s := deadline - time.monotonic()) > 0:
             # Another program on the port may let the question wait for as long as there is time.
             self._require_own_port(launch)
-            self._refusal = refusal = self._service.refusal(max(remaining_s, LEAST_ATTEMPT_S))
+            refusal = self._service.refusal(max(remaining_s, LEAST_ATTEMPT_S))
             launch.look_after_orphans()
             if ended := launch.exit_in_words():
                 self._fail_because_it_ended(launch, ended)
             if self._among is not None:
                 self._among.look()
             if refusal is None:
+                self._refusal = None
                 self._require_own_port(launch)
                 launch.look_after_orphans(with_strays=True)
                 return
+            elsewhere = None
             if self.found.entry.description.is_own_program:
-                self._look_for_other_ports(launch, time.monotonic() - started)
+                elsewhere = self._listens_elsewhere(launch, time.monotonic() - started)
+            # Others may read it at any time, and it has one value for one look.
+            self._refusal = elsewhere or refusal
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         expected = f"{self._service.sign_of_life} within {timeout_s:g} s"
         text = sentence(f"{self._title} runs but did not {expected}: {refusal}")
         self._fail("not_ready", text + launch.advice_on_user())
 
-    def _look_for_other_ports(self, launch: Launch, waited_s: float) -> None:
+    def _listens_elsewhere(self, launch: Launch, waited_s: float) -> str | None:
+        """Return where a program listens instead of on its port, and what helps; fail if it has for long."""
         if waited_s < OTHER_PORT_S or not (ports := launch.ports_instead()):
-            return
+            return None
         named = ("port " if len(ports) == 1 else "ports ") + ", ".join(map(str, sorted(ports)))
         elsewhere = f"listens on {named}, and not on {launch.port}, which is the {{port}} of its command"
         if waited_s > ONLY_OTHER_PORT_S:
             self._fail("not_ready", f"{self._title} {elsewhere}, even after {waited_s:.0f} s.")
-        self._refusal = (
+        return (
             f"it {elsewhere}: give it that as the port to listen on, in start or, where it reads it there, "
             'by environment = { PORT = "{port}" }'
         )
