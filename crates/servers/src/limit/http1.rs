@@ -145,7 +145,7 @@ impl Http1 {
                 transport.write(&answers.last().bytes)?;
                 break;
             }
-            self.hold(scripted_answer(answers, played), answers, played);
+            self.hold(scripted_answer(answers, played), answers);
             let is_last = self.is_ending(transport);
             self.release(played.script.time_after_stall(), transport)?;
             if is_last {
@@ -156,10 +156,9 @@ impl Http1 {
     }
 
     /// Keeps an answer until its time, as a stream of events where that is asked for.
-    fn hold(&mut self, held: Held, answers: &Answers, played: &Played<'_>) {
-        let is_right = held.end.is_none() && held.answer.bytes == answers.last_answer.bytes;
-        let events = played.script.faults().events.filter(|_| is_right);
-        let Some((events, event)) = events.zip(answers.event()) else {
+    fn hold(&mut self, mut held: Held, answers: &Answers) {
+        let events = held.repeats.take();
+        let Some((repeats, event)) = events.and_then(|repeats| Some((repeats, answers.event()?))) else {
             return self.held.push_back(held);
         };
         let part = |due, bytes, repeats| Held {
@@ -168,7 +167,6 @@ impl Http1 {
             end: None,
             repeats,
         };
-        let repeats = events.from(held.due);
         self.held.push_back(part(held.due, STREAM_HEAD.to_vec(), None));
         self.held.push_back(part(repeats.next, event, Some(repeats)));
     }
@@ -241,7 +239,8 @@ fn scripted_answer(answers: &Answers, played: &mut Played<'_>) -> Held {
     let is_announced = fate.last.is_some_and(|last| last.is_announced);
     let answer = answers.changed(fate.outcome, is_announced);
     let is_last = answer.close || fate.last.is_some();
-    Held { due, answer, end: is_last.then_some(End::Close), repeats: None }
+    let repeats = fate.events.filter(|_| !is_last);
+    Held { due, answer, end: is_last.then_some(End::Close), repeats }
 }
 
 /// An answer, ready to be written.
