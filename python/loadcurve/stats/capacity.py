@@ -149,15 +149,20 @@ class Capacity:
         )
 
     @property
+    def lower_end(self) -> float | None:
+        """Where the interval begins; ``None`` without one."""
+        return None if self.load is None else self.load.low
+
+    @property
     def safe_load(self) -> float:
         """The load to rely on: the lower end of the interval, or else the least of what the trials say."""
-        if self.load is not None and self.load.low is not None:
-            return self.load.low
+        if self.lower_end is not None:
+            return self.lower_end
         return min(0.0 if trial.bound == "below" else trial.load for trial in self.trials)
 
     @property
     def middle_load(self) -> float:
-        """The load in the middle of what the trials say."""
+        """The mean over trials, or else the least of what they say."""
         return self.safe_load if self.load is None else self.load.value
 
     @property
@@ -171,19 +176,14 @@ class Capacity:
 
 
 def best_first(capacities: Mapping[str, Capacity]) -> list[str]:
-    """Return names in the order of their capacities: by the loads to rely on, where all have one.
+    """Return names in the order of their capacities, by the loads to rely on.
 
     A single trial has no interval, and what it found is not held against the lower ends of others' intervals:
-    where only some have an interval, the order is that of the middles.
+    where only some have an interval, the order is that of the means.
     """
-    have_interval = {one.load is not None and one.load.low is not None for one in capacities.values()}
-    return sorted(
-        capacities,
-        key=lambda name: (
-            capacities[name].safe_load if len(have_interval) == 1 else capacities[name].middle_load
-        ),
-        reverse=True,
-    )
+    are_alike = len({one.lower_end is None for one in capacities.values()}) == 1
+    order = {name: one.safe_load if are_alike else one.middle_load for name, one in capacities.items()}
+    return sorted(order, key=order.__getitem__, reverse=True)
 
 
 def trial_capacity(observations: Sequence[Observation], objective: Objective) -> TrialCapacity | None:
