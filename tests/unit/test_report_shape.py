@@ -171,6 +171,15 @@ def test_limits_that_fail_and_hold_again_are_reported():
     assert "in 1 of 2 trials the limits fail and hold again higher up, from 20 connections" in words
 
 
+def test_a_capacity_that_rests_on_loads_at_which_the_generator_was_late_says_so():
+    late = TrialCapacity(8_200, "exact", None, held_at=8_000, fails_at=8_400, was_late=True)
+    found = Capacity((late, TrialCapacity(8_200, "exact", None, held_at=8_100)), exactly(8_200), None)
+    assert shape_words.capacity_words(WEB, "rate", found, "p99 < 1s") == (
+        "keeps p99 < 1s up to 8,200 ± 0 % requests/s. At 8,000 per second the generator was late: that can "
+        "only have added to the latencies, and the limits held in spite of it."
+    )
+
+
 SMALL_MISFIT = Misfit(-0.02, 10, "small")
 
 

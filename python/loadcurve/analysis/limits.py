@@ -1,5 +1,6 @@
 """Limits held against records: whether they were kept at a load, and which keys are a load."""
 
+from loadcurve.analysis.late import is_late_alone, why_undecided
 from loadcurve.result.distribution import PERCENTILES, samples_needed
 from loadcurve.result.load import Operation
 from loadcurve.result.measures import LATENCIES, is_usable, statistic_of, wrong_answers
@@ -48,8 +49,9 @@ def _value_of_operation(limit: Limit, one: Operation | None) -> float | None:
 def observed(record: PointRecord, load: float, objective: Objective) -> Observation:
     """Judge one measured point.
 
-    An invalid point fails where its reason is the server's doing, and cannot be judged otherwise. A null
-    figure cannot be judged either, but one limit that is broken is enough for the whole.
+    An invalid point fails where its reason is the server's doing. It cannot be judged otherwise, unless the
+    generator alone was late and limits on latency held in spite of that. A null figure cannot be judged
+    either, but one limit that is broken is enough for the whole.
     """
     values = tuple(limited_value(limit, record) for limit in objective.limits)
     rate = record.load.rate_rps.answered
@@ -60,6 +62,11 @@ def observed(record: PointRecord, load: float, objective: Objective) -> Observat
         why = f"the point is invalid ({', '.join(said)})" if said else "the point is invalid"
         if is_servers_doing:
             return Observation(load, holds=False, values=values, throughput_rps=rate, why_failed=why)
+        if is_late_alone(record):
+            open_question = why_undecided(record, objective, values)
+            if open_question is None:
+                return Observation(load, holds=True, values=values, throughput_rps=rate, was_late=True)
+            why += f"; {open_question}"
         return Observation(load, None, values, rate, why)
     kept = [
         None if value is None else limit.holds(value)

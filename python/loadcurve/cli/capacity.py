@@ -68,7 +68,9 @@ class SearchDisplay(RunDisplay):
         said = "cannot be judged" if seen.holds is None else "holds" if seen.holds else "fails"
         figures = ", ".join(map(limited, self._objective.limits, seen.values))
         place = f"trial {record.trial + 1} of {self._trials_planned}, {record.server}"
-        why = "; ".join(filter(None, (seen.why_unknown or seen.why_failed, enough_words(seen.enough_s))))
+        late = "although the generator was late" if seen.was_late else None
+        because = seen.why_unknown or seen.why_failed or late
+        why = "; ".join(filter(None, (because, enough_words(seen.enough_s))))
         self.note(f"{place}: {load(key, seen.load)}: {said} ({figures}){f': {why}' if why else ''}")
 
 

@@ -80,12 +80,16 @@ def unjudged_words(key: str, found: Unjudged | None) -> str:
 
 def _unjudged_for(key: str, one: UnjudgedFor) -> str:
     """Say at which loads and why, as ``at 1 and 8 connections: p99 requires 368 answers, and 200 came``."""
-    named = _loads(key, one.loads) if len(one.loads) <= MOST_LOADS else _some_loads(key, one.loads)
+    named = _named(key, one.loads)
     at_lowest = (
         f" at {units.setting(one.loads[0])}" if len(one.loads) > 1 and one.enough_s is not None else ""
     )
     enough = enough_words(one.enough_s)
     return f"at {named}: {one.why}{at_lowest}{f' ({enough})' if enough else ''}"
+
+
+def _named(key: str, loads: Sequence[float]) -> str:
+    return _loads(key, loads) if len(loads) <= MOST_LOADS else _some_loads(key, loads)
 
 
 def _some_loads(key: str, loads: Sequence[float]) -> str:
@@ -317,7 +321,17 @@ def capacity_words(
             f"; in {times} of {units.plural(len(trials), 'trial')} the limits fail and hold again higher up, "
             f"from {text.load(key, again[0])}"
         )
-    return " ".join(filter(None, (f"{said}.", unjudged_words(key, unjudged))))
+    return " ".join(filter(None, (f"{said}.", late_words(key, found), unjudged_words(key, unjudged))))
+
+
+def late_words(key: str, found: Capacity) -> str:
+    """Say at which loads limits held in spite of a late generator, on which a capacity rests."""
+    if not found.late_loads:
+        return ""
+    return (
+        f"At {_named(key, found.late_loads)} the generator was late: that can only have added to the "
+        "latencies, and the limits held in spite of it."
+    )
 
 
 def capacity_figure(found: Capacity) -> str:

@@ -26,6 +26,8 @@ class Observation:
     """The shortest duration that would do, at the rate of the answers; ``None`` where none is known to."""
     why_failed: str | None = None
     """Why the limits failed where not by their figures, in words."""
+    was_late: bool = False
+    """Whether the generator was late, and the limits held in spite of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ class TrialCapacity:
 
     ``between``: the limits held at ``load`` and failed at ``fails_at``, and loads in between could not be
     judged. ``holds_again_at`` is the lowest load above the capacity at which the limits held again, if any.
-    ``held_at`` and ``fails_at`` are the measured loads on both sides of the capacity.
+    ``held_at`` and ``fails_at`` are the measured loads on both sides of the capacity; ``was_late`` says that
+    the generator was late at the first one, where the limits held in spite of that.
     """
 
     load: float
@@ -97,6 +100,7 @@ class TrialCapacity:
     holds_again_at: float | None = None
     held_at: float | None = None
     fails_at: float | None = None
+    was_late: bool = False
 
     @property
     def centre(self) -> float:
@@ -147,6 +151,11 @@ class Capacity:
             low=max((load for load in held if load < min(failed, default=math.inf)), default=None),
             high=min((load for load in failed if load > max(held, default=0.0)), default=None),
         )
+
+    @property
+    def late_loads(self) -> tuple[float, ...]:
+        """The loads that trials' capacities rest on although the generator was late there, ascending."""
+        return tuple(sorted({one.held_at for one in self.trials if one.was_late and one.held_at is not None}))
 
     @property
     def lower_end(self) -> float | None:
@@ -200,7 +209,9 @@ def trial_capacity(observations: Sequence[Observation], objective: Objective) ->
     broken = next((place for place, one in enumerate(judged) if not one.holds), None)
     if broken is None:
         last = judged[-1]
-        return TrialCapacity(last.load, "at_least", last.throughput_rps, held_at=last.load)
+        return TrialCapacity(
+            last.load, "at_least", last.throughput_rps, held_at=last.load, was_late=last.was_late
+        )
     again = next((one.load for one in judged[broken:] if one.holds), None)
     if broken == 0:
         return TrialCapacity(judged[0].load, "below", None, again, fails_at=judged[0].load)
@@ -209,7 +220,9 @@ def trial_capacity(observations: Sequence[Observation], objective: Objective) ->
     if not is_narrow and any(
         one.holds is None and below.load < one.load < above.load for one in observations
     ):
-        return TrialCapacity(below.load, "between", None, again, below.load, above.load)
+        return TrialCapacity(
+            below.load, "between", None, again, below.load, above.load, was_late=below.was_late
+        )
     share = min(
         (_crossing(*one) for one in zip(objective.limits, below.values, above.values, strict=False)),
         default=math.inf,
@@ -220,7 +233,7 @@ def trial_capacity(observations: Sequence[Observation], objective: Objective) ->
     if throughput is not None and above.throughput_rps is not None:
         throughput += share * (above.throughput_rps - throughput)
     found = below.load + share * (above.load - below.load)
-    return TrialCapacity(found, "exact", throughput, again, below.load, above.load)
+    return TrialCapacity(found, "exact", throughput, again, below.load, above.load, was_late=below.was_late)
 
 
 def capacity(trials: Sequence[Sequence[Observation]], objective: Objective) -> Capacity | None:
