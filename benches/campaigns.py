@@ -51,6 +51,12 @@ CAMPAIGNS: Sequence[Campaign] = (
     Campaign("credentials", "credentials that may show", ("--count", "700"), ("--count", "40")),
     Campaign("killed_runs", "runs that are killed", (), ("--kills", "10")),
     Campaign("lost_machines", "machines whose connection ends", (), ("--tries", "2")),
+    Campaign(
+        "http3_counts",
+        "the logs of servers of HTTP/3",
+        (),
+        ("--requests", "1000", "--only", "caddy 1 KiB"),
+    ),
 )
 
 

@@ -197,6 +197,11 @@ def make_files(folder: Path) -> None:
     (folder / "files").mkdir()
     for name, length in BYTES.items():
         (folder / "files" / name).write_bytes(bytes(length))
+    make_certificate(folder)
+
+
+def make_certificate(folder: Path) -> None:
+    """Make a certificate for localhost, and its key."""
     words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
     files = ["-keyout", "key.pem", "-out", "certificate.pem"]
     subprocess.run(["openssl", *words.split(), *files], cwd=folder, capture_output=True, check=True)
