@@ -10,7 +10,15 @@ from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import LATENCIES, MEASURES, THROUGHPUT, Measure, point_key
 from loadcurve.result.operations import labels_of
-from loadcurve.stats.capacity import Capacity, Observation, Unjudged, capacity, unjudged
+from loadcurve.stats.capacity import (
+    Capacity,
+    JudgedLoad,
+    Observation,
+    Unjudged,
+    capacity,
+    judged_loads,
+    unjudged,
+)
 from loadcurve.stats.leaders import Leaders, Standing, leaders
 from loadcurve.stats.peak import Greatest, knee, peak
 from loadcurve.stats.price import Cost, Offer, cheapest, cost
@@ -35,6 +43,8 @@ class Shape:
     cost: Cost | None
     unjudged: Unjudged | None = None
     """The loads at which limits could not be judged, and why."""
+    judged: tuple[JudgedLoad, ...] = ()
+    """What trials say of the limits at each load; empty without limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +174,7 @@ def _shape(run: Run, curve: TrialCurves, objective: Objective | None, *, is_scal
         capacity=limit,
         cost=cost(rate, machine.price_usd_per_hour) if rate and machine else None,
         unjudged=unjudged(seen),
+        judged=judged_loads(seen, limit),
     )
 
 

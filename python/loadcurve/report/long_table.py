@@ -19,6 +19,7 @@ from loadcurve.report.charts.sweep import SHOWN_RESOURCES
 from loadcurve.report.columns import Columns
 from loadcurve.report.columns import columns as stored_columns
 from loadcurve.report.figures import SHOWN_LATENCIES
+from loadcurve.report.judged import LATE_WORDS, Judged, left_out_words, limits_words
 from loadcurve.report.markdown import table_of_words
 from loadcurve.report.section import Report, Section
 from loadcurve.report.terminal_tables import (
@@ -30,12 +31,12 @@ from loadcurve.report.terminal_tables import (
     point_column,
 )
 from loadcurve.result.distribution import PERCENTILES, samples_needed
-from loadcurve.result.measures import MEASURES, THROUGHPUT, Measure, measures
+from loadcurve.result.measures import MEASURES, THROUGHPUT, Measure, measures, point_key
 
 MOST_ROWS = 100
 """This many rows are on the page from the first; a longer table would keep the browser busy unread."""
 MOST_IN_TERMINAL, MOST_IN_MARKDOWN = 6, 8
-"""There a server has at most this many rows: the first and the last point, and points evenly between them."""
+"""There a server has at most this many rows, or more if more points are next to a capacity."""
 SHOWN_PERCENTILES = ("p50", "p99")
 """The percentiles in the terminal."""
 
@@ -60,7 +61,8 @@ class _Column(NamedTuple):
     """A column of figures."""
 
     title: str
-    cell: Callable[[CurvePoint], Cell]
+    cell: Callable[[str, CurvePoint], Cell]
+    """What it has of a server at a point."""
     on_page_alone: bool = False
     """Whether Markdown lacks it."""
 
@@ -79,23 +81,41 @@ class TableRow:
 
 
 def _columns(report: Report) -> list[_Column]:
-    """Return the columns of figures: settings, throughput, latencies, resources, failed requests."""
+    """Return the columns of figures: settings, throughput, latencies, limits, resources, failed requests."""
     kind = report.run.kind
+    judged = Judged(report.analysis)
+    limits = [_Column("limits", partial(_limits_cell, judged))] if judged else []
     return [
-        *(_Column(text.key_title(key), partial(_setting_cell, key)) for key in report.analysis.keys),
-        _Column(kind.per_second, partial(measure_cell, THROUGHPUT)),
+        *(_Column(text.key_title(key), _of_point(_setting_cell, key)) for key in report.analysis.keys),
+        _Column(kind.per_second, _of_point(measure_cell, THROUGHPUT)),
         *(
-            _Column(f"{name}, ms", partial(_percentile_cell, name))
+            _Column(f"{name}, ms", _of_point(_percentile_cell, name))
             for name in SHOWN_LATENCIES
             if name != "max"
         ),
-        _Column("longest, ms", lambda at: Cell(units.number(at.latency_max_ms), at.latency_max_ms)),
+        _Column("longest, ms", _of_point(_longest_cell)),
+        *limits,
         *(
-            _Column(measures(kind)[name].heading, partial(measure_cell, MEASURES[name]), on_page_alone=True)
+            _Column(measures(kind)[name].heading, _of_point(measure_cell, MEASURES[name]), on_page_alone=True)
             for name in SHOWN_RESOURCES
         ),
-        _Column(f"failed {kind.requests}", _failed_cell, on_page_alone=True),
+        _Column(f"failed {kind.requests}", _of_point(_failed_cell), on_page_alone=True),
     ]
+
+
+def _of_point(cell: Callable[..., Cell], *of_what: object) -> Callable[[str, CurvePoint], Cell]:
+    """Return what a column has of a point, whichever server it is of."""
+    return lambda _, at: cell(*of_what, at)
+
+
+def _longest_cell(at: CurvePoint) -> Cell:
+    return Cell(units.number(at.latency_max_ms), at.latency_max_ms)
+
+
+def _limits_cell(judged: Judged, server: str, at: CurvePoint) -> Cell:
+    one = judged.at(server, at)
+    trials = one and one.held + one.failed
+    return Cell(limits_words(one), one.held / trials if one and trials else None)
 
 
 def _setting_cell(key: str, at: CurvePoint) -> Cell:
@@ -149,7 +169,7 @@ def _rows(analysis: Analysis, columns: Sequence[_Column]) -> list[TableRow]:
         TableRow(
             curve.server,
             place,
-            [column.cell(at) for column in columns],
+            [column.cell(curve.server, at) for column in columns],
             Cell(_usable_trials(at), len(at.usable)),
             at.verdict,
         )
@@ -174,6 +194,8 @@ class Numbers:
     """The rows that the page holds as data, of a long table."""
     has_paused_percentiles: bool
     """Whether any percentile in the table is marked, because pauses of the machine explain it."""
+    limits_words: str | None = None
+    """What the cells of the limits mean; ``None`` without limits."""
 
 
 def _numbers(report: Report) -> Numbers:
@@ -189,6 +211,7 @@ def _numbers(report: Report) -> Numbers:
             for at in curve.points
             for name in SHOWN_LATENCIES
         ),
+        limits_words=LATE_WORDS if Judged(report.analysis) else None,
     )
 
 
@@ -196,10 +219,20 @@ def _in_terminal(report: Report, _found: Numbers) -> Sequence[RenderableType]:
     return [summary_table(report.analysis), *_marks(report.analysis)]
 
 
+def _in_short(analysis: Analysis, judged: Judged) -> list[tuple[Curve, list[CurvePoint]]]:
+    """Return each curve with the points of it that the terminal shows."""
+    return [(curve, judged.shown(curve, MOST_IN_TERMINAL)) for curve in analysis.curves]
+
+
 def _marks(analysis: Analysis) -> list[Text]:
-    """Return what the marks at percentiles of the table mean, where there are any."""
-    points = [at for curve in analysis.curves for at in text.evenly(_measured(curve), MOST_IN_TERMINAL)]
-    marks = []
+    """Return what the table leaves out, and what the marks at its percentiles mean, where there are any."""
+    judged = Judged(analysis)
+    shown = _in_short(analysis, judged)
+    points = [at for _, of_curve in shown for at in of_curve]
+    left_out = left_out_words(judged, shown)
+    marks = [left_out] if left_out else []
+    if any((one := judged.at(curve.server, at)) and one.was_late for curve, row in shown for at in row):
+        marks.append(LATE_WORDS)
     if lacking := [name for name in SHOWN_PERCENTILES if any(_has_too_few(at, name) for at in points)]:
         required = units.listing(f"{name} requires {_required(name)}" for name in lacking)
         marks.append(f"{units.ABSENT} too few answers: {required} in a trial; a longer load gives more")
@@ -219,30 +252,27 @@ def _has_too_few(at: CurvePoint, percentile: str) -> bool:
     return min(at.requests.due, default=0) < _required(percentile)
 
 
-def _measured(curve: Curve) -> list[CurvePoint]:
-    return [at for at in curve.points if at.trials]
-
-
 def summary_table(analysis: Analysis) -> Table:
     """Return throughput with its interval, median and p99 of each server at a few points; 80 columns.
 
     A server without a measured point has one row that says so. Names are shown as they are, not as markup.
     """
     names = text.shortened(analysis.run.servers, SERVER_WIDTH)
-    measured = {curve.server: _measured(curve) for curve in analysis.curves}
+    judged = Judged(analysis)
+    shown = {curve.server: points for curve, points in _in_short(analysis, judged)}
     failed = {one.server for one in analysis.failures}
     rows: list[_Summary] = []
     for name, server in analysis.run.servers.items():
-        points = text.evenly(measured.get(name, []), MOST_IN_TERMINAL)
+        points = shown.get(name, [])
         if not points:
             reason = (
                 "missing" if server.status == "missing" else "failed" if name in failed else "not measured"
             )
-            rows.append(_Summary(names[name], None, Text(reason, style="dim")))
+            rows.append(_Summary(names[name], name, None, Text(reason, style="dim")))
         for place, at in enumerate(points):
-            rows.append(_Summary(names[name] if place == 0 else "", at, _verdict(at)))
+            rows.append(_Summary(names[name] if place == 0 else "", name, at, _verdict(at)))
     columns: list[Column[_Summary]] = [
-        Column("server", lambda row: row.server, SERVERS),
+        Column("server", lambda row: row.shown_name, SERVERS),
         point_column(
             analysis.keys, lambda row: row.shown(lambda at: text.point_values(at.point, analysis.keys))
         ),
@@ -251,6 +281,7 @@ def summary_table(analysis: Analysis) -> Table:
             lambda row: row.shown(lambda at: text.short_estimate(at.estimate(THROUGHPUT))),
         ),
         *(Column(f"{name} ms", partial(_percentile_of_row, name)) for name in SHOWN_PERCENTILES),
+        *([Column("limits", partial(_limits_of_row, judged), WRAPPED)] if judged else []),
         Column("verdict", lambda row: row.verdict, WRAPPED),
     ]
     return column_table(rows, columns)
@@ -267,6 +298,8 @@ def _verdict(at: CurvePoint) -> Text:
 class _Summary(NamedTuple):
     """A row in the terminal; without a point, of a server that was not measured."""
 
+    shown_name: str
+    """Empty in all rows of a server but its first."""
     server: str
     at: CurvePoint | None
     verdict: Text
@@ -279,15 +312,18 @@ def _percentile_of_row(statistic: str, row: _Summary) -> str:
     return row.shown(lambda at: _percentile_cell(statistic, at).shown)
 
 
-def _in_markdown(_report: Report, found: Numbers) -> Sequence[str]:
-    measured: dict[str, list[TableRow]] = {}
-    for row in found.rows:
-        if row.verdict is not None:
-            measured.setdefault(row.server, []).append(row)
-    if not measured:
+def _limits_of_row(judged: Judged, row: _Summary) -> str:
+    return row.shown(lambda at: limits_words(judged.at(row.server, at)))
+
+
+def _in_markdown(report: Report, found: Numbers) -> Sequence[str]:
+    judged = Judged(report.analysis)
+    tables = [(curve, judged.shown(curve, MOST_IN_MARKDOWN)) for curve in report.analysis.curves]
+    chosen = {(curve.server, point_key(at.point)) for curve, points in tables for at in points}
+    all_points = report.analysis.points
+    shown = [row for row in found.rows if (row.server, point_key(all_points[row.place])) in chosen]
+    if not shown:
         return []
-    shown = [row for rows in measured.values() for row in text.evenly(rows, MOST_IN_MARKDOWN)]
-    left_out = sum(map(len, measured.values())) - len(shown)
     columns: dict[str, Callable[[TableRow], str]] = {
         "server": lambda row: row.server,
         **{
@@ -303,8 +339,8 @@ def _in_markdown(_report: Report, found: Numbers) -> Sequence[str]:
     )
     if found.has_paused_percentiles:
         explained += f" {text.PAUSED_MARK}: {text.PAUSED_WORDS}."
-    if left_out:
-        explained += f" {units.plural(left_out, 'more row')} in the other formats of the report."
+    if left_out := left_out_words(judged, tables):
+        explained += f" {left_out} in its other formats."
     return ["### Curve", table_of_words(shown, columns), explained]
 
 

@@ -78,6 +78,39 @@ def _unjudged_for(group: Sequence[Observation]) -> UnjudgedFor:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class JudgedLoad:
+    """In how many trials the limits held, failed or could not be judged at one load."""
+
+    load: float
+    held: int
+    failed: int
+    unjudged: int
+    was_late: bool
+    """Whether the generator was late in a trial in which they held."""
+    decides: bool
+    """Whether the capacity of a trial lies next to it."""
+
+
+def judged_loads(trials: Sequence[Sequence[Observation]], found: "Capacity | None") -> tuple[JudgedLoad, ...]:
+    """Return what all trials say of each of their loads, ascending."""
+    at_load: dict[float, list[Observation]] = {}
+    for one in (one for trial in trials for one in trial):
+        at_load.setdefault(one.load, []).append(one)
+    next_to = {load for one in (found.trials if found else ()) for load in (one.held_at, one.fails_at)}
+    return tuple(
+        JudgedLoad(
+            load=load,
+            held=sum(one.holds is True for one in seen),
+            failed=sum(one.holds is False for one in seen),
+            unjudged=sum(one.holds is None for one in seen),
+            was_late=any(one.was_late for one in seen),
+            decides=load in next_to,
+        )
+        for load, seen in sorted(at_load.items())
+    )
+
+
 NARROW = 1.04
 """Within this factor a search has ended, whatever it could not judge in between: twice its resolution."""
 
