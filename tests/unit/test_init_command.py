@@ -6,9 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from loadcurve.cli.init import chosen_text, study_text
+from loadcurve.cli.init import OwnApplication, chosen_text, study_text
 from loadcurve.errors import BadInput
 from loadcurve.loads.kinds import kind_of_protocol
+from loadcurve.runs.prepare import checked_studies
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import CatalogRow, catalog_rows
 from support.command import Command
@@ -77,6 +78,35 @@ def test_the_servers_that_are_asked_for_are_those_of_the_study(rows, tmp_path):
     file = tmp_path / "study.toml"
     file.write_text(chosen_text("study.toml", rows, ["env", "cat-b", "env"]))
     assert list(read_study(file).servers) == ["env", "cat-b"]
+
+
+def test_an_own_application_beside_them_is_asked_for_its_own_paths(rows, tmp_path):
+    file = tmp_path / "study.toml"
+    own = OwnApplication("MODE=fast app -w {workers} {port}", ("/items", "/items/7"))
+    file.write_text(chosen_text("study.toml", rows, ["limit"], own))
+    [study] = checked_studies(file, load_catalog())
+    asked = [(list(arm.load.requests), arm.load.verify) for arm in study.arms.values()]
+    # What is in braces has three values, and so three curves.
+    assert asked == [(["/1k.txt"], "content"), *[(["/items", "/items/7"], "status")] * 3]
+
+
+def test_every_example_in_the_comments_of_both_is_right(rows, tmp_path, monkeypatch):
+    (tmp_path / "app").mkdir()
+    monkeypatch.setenv("DATABASE_URL", "sqlite://")
+    file = tmp_path / "study.toml"
+    text = chosen_text("study.toml", rows, ["limit"], OwnApplication("app {port}"))
+    servers = text[text.index("[servers.limit]") :]
+    whole = re.sub(r'^# (?=\[|[a-z_"]+[a-z.]*"? = )', "", servers, flags=re.MULTILINE)
+    file.write_text(text.replace(servers, whole))
+    study = read_study(file)
+    assert list(study.servers) == ["limit", "mine", "python-http-1-0", "running"]
+    assert study.servers["mine"].ready == "/health"
+
+
+def test_the_command_writes_a_study_of_both(tmp_path):
+    ended = Command(tmp_path).run("init", "--only", "limit", "--command", "app {port}")
+    assert (ended.returncode, ended.stdout) == (0, "study.toml\n")
+    assert list(read_study(tmp_path / "study.toml").servers) == ["limit", "mine"]
 
 
 @pytest.mark.parametrize(

@@ -82,23 +82,25 @@ DATABASES = """
 # Found here:
 """
 
-TAIL = """
+AGAIN = """
 # The same server can be added again, with other settings and another name:
 # [servers.python-http-1-0]
 # use = "python-http"
 # keepalive = false
-
-# Your own program, started by Loadcurve for each trial:
-# [servers.mine]
-# use = "command"
-# start = ["./server", "--port", "{port}", "--folder", "{content}"]
-# version = "1.0"
-
+"""
+RUNNING = """
 # A server that is already running, here or elsewhere:
 # [servers.running]
 # use = "url"
 # url = "http://127.0.0.1:8080"
 """
+TAIL = f"""{AGAIN}
+# Your own program, started by Loadcurve for each trial:
+# [servers.mine]
+# use = "command"
+# start = ["./server", "--port", "{{port}}", "--folder", "{{content}}"]
+# version = "1.0"
+{RUNNING}"""
 
 
 OWN_HEAD = """\
@@ -130,8 +132,14 @@ connections = [1, 4, 16, 64]
 [trials]
 count = 5
 
+"""
+OWN_TABLE = """\
 # Started for each trial, in the folder of this file, with a free port. It must stay in the foreground.
 [servers.mine]
+"""
+BESIDE = """\
+
+# Your own application is asked for paths of its own, whose answers need the status 200 alone.
 """
 POST = (
     """{ path = "/orders", method = "POST", body = '{"item": 17}', """
@@ -140,11 +148,12 @@ POST = (
 AS_ROOT = 'user = "root"'
 VERSION_INSTEAD = '# version = "1.2"           # in place of the revision of its Git repository\n'
 OWN_VERSION = 'version = "1"               # for the report; in a Git repository it is the revision\n'
-OWN_TAIL = """\
+OWN_KEYS = """\
 # ready = "/health"         # asked until it answers; without it, the first of the requests
 # cwd = "app"               # another folder to start it in
 # environment = { MODE = "production", DATABASE_URL = { env = "DATABASE_URL" } }
-
+"""
+OWN_TAIL = """
 # The same application with another setting, or another version, is a second curve:
 # [servers.more-workers]
 # start = "…"
@@ -170,7 +179,7 @@ class OwnApplication:
 
 @dataclass(frozen=True)
 class InitGiven:
-    """What a person asks of ``init``: servers of the catalogue, or an own command."""
+    """What a person asks of ``init``: servers of the catalogue, an own command, or both."""
 
     command: str | None = None
     paths: Sequence[str] = ()
@@ -178,25 +187,18 @@ class InitGiven:
 
 
 def init_command(file: Path, catalogs: Sequence[Path], given: InitGiven | None = None) -> None:
-    """Write a study, and print its path: for the servers that are installed here, or for one own command.
+    """Write a study, and print its path: for servers that are installed here, an own command, or both.
 
     Raises ``BadInput``: the command has no ``{port}``, a server is not here, or the file is there already or
     cannot be written.
     """
     given = given or InitGiven()
-    own = None
-    if given.command is None:
-        rows = catalog_rows(load_catalog(catalogs))
-        text = study_text(file.name, rows) if not given.only else chosen_text(file.name, rows, given.only)
-    else:
-        folder = file.absolute().parent
-        own = OwnApplication(
-            given.command,
-            given.paths or ("/",),
-            has_revision=revision_of(folder) is not None,
-            stays_root=_why_root(given.command, folder),
-        )
+    own = None if given.command is None else _own_application(given.command, given.paths, file)
+    if own is not None and not given.only:
         text = own_study_text(file.name, own)
+    else:
+        rows = catalog_rows(load_catalog(catalogs))
+        text = chosen_text(file.name, rows, given.only, own) if given.only else study_text(file.name, rows)
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(text)
@@ -216,8 +218,25 @@ def init_command(file: Path, catalogs: Sequence[Path], given: InitGiven | None =
         new_console(stderr=True).print(line, soft_wrap=True)
 
 
+def _own_application(command: str, paths: Sequence[str], file: Path) -> OwnApplication:
+    folder = file.absolute().parent
+    return OwnApplication(
+        command,
+        paths or ("/",),
+        has_revision=revision_of(folder) is not None,
+        stays_root=_why_root(command, folder),
+    )
+
+
 def own_study_text(name: str, own: OwnApplication) -> str:
-    """Return the study of one own application, which a command starts.
+    """Return the study of one own application; raises ``BadInput`` as :func:`own_table` does."""
+    requests = f"requests = [{', '.join(map(_toml, own.paths))}]"
+    head = OWN_HEAD.format(name=name, requests=f"{requests:{COMMENTS_AT - 1}} ", post=POST)
+    return "".join([head, own_table(own), OWN_TAIL])
+
+
+def own_table(own: OwnApplication) -> str:
+    """Return the table of an own application, which a command starts.
 
     Variables in front of the program, as in ``PORT={port} node server.js``, are its environment. Its version
     is that of its folder, if this has a revision. Raises ``BadInput``: it has no ``{port}``, nor
@@ -238,9 +257,7 @@ def own_study_text(name: str, own: OwnApplication) -> str:
         lines.append(f"environment = {{ {set_to} }}\n")
     if own.stays_root is not None:
         lines.append(f"{AS_ROOT:{COMMENTS_AT}}# {own.stays_root}\n")
-    requests = f"requests = [{', '.join(map(_toml, own.paths))}]"
-    head = OWN_HEAD.format(name=name, requests=f"{requests:{COMMENTS_AT - 1}} ", post=POST)
-    return "".join([head, *lines, VERSION_INSTEAD if own.has_revision else OWN_VERSION, OWN_TAIL])
+    return "".join([OWN_TABLE, *lines, VERSION_INSTEAD if own.has_revision else OWN_VERSION, OWN_KEYS])
 
 
 def _settings_of(program: str) -> list[str]:
@@ -292,8 +309,13 @@ def next_lines(study: Study, file: Path) -> list[str]:
     return lines
 
 
-def chosen_text(name: str, rows: Sequence[CatalogRow], only: Sequence[str]) -> str:
-    """Return the study of these servers alone; raises ``BadInput`` where one cannot be measured."""
+def chosen_text(
+    name: str, rows: Sequence[CatalogRow], only: Sequence[str], own: OwnApplication | None = None
+) -> str:
+    """Return the study of these servers alone, or of them and an own application.
+
+    Raises ``BadInput``: one of them cannot be measured, or the command is not one (:func:`own_table`).
+    """
     known = {row.name: row for row in rows if _serves_files(row)}
     for one in only:
         if one not in known:
@@ -303,7 +325,12 @@ def chosen_text(name: str, rows: Sequence[CatalogRow], only: Sequence[str]) -> s
             install = f"; {row.install}" if row.install else ""
             raise BadInput(f"--only {one}: it cannot be measured here: {row.problem or row.status}{install}")
     chosen = [known[one] for one in dict.fromkeys(only)]
-    return "".join([HEAD.format(name=name), *map(_table, chosen), TAIL])
+    tables = [HEAD.format(name=name), *map(_table, chosen)]
+    if own is None:
+        return "".join([*tables, TAIL])
+    requests = f"requests = [{', '.join(map(_toml, own.paths))}]\n"
+    own_load = f'\n[servers.mine.load]\n{requests}verify = "status"\n'
+    return "".join([*tables, BESIDE, own_table(own), own_load, AGAIN, RUNNING])
 
 
 def _serves_files(row: CatalogRow) -> bool:

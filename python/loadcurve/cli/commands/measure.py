@@ -155,8 +155,8 @@ def init(
         str | None,
         typer.Option(
             metavar="COMMAND",
-            help="A study of your own application instead, started by this command with {port} in it, "
-            "such as 'PORT={port} node server.js'.",
+            help="A study of your own application instead, or with --only of both, started by this command "
+            "with {port} in it, such as 'PORT={port} node server.js'.",
         ),
     ] = None,
     path: Annotated[
@@ -169,8 +169,6 @@ def init(
     """Write a commented study: servers found here, or your own."""
     if path and command is None:
         raise typer.BadParameter("--path requires --command: servers of the catalogue serve generated files")
-    if only and command is not None:
-        raise typer.BadParameter("--only names servers of the catalogue; keep it or --command")
     from loadcurve.cli.init import InitGiven, init_command
 
     raise_on_interrupts()
