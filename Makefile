@@ -193,9 +193,11 @@ format: setup ## Format all code
 	$(BIN)/ruff format --quiet .
 	$(BIN)/ruff check --quiet --fix .
 
+# What is released is compiled by cargo's release profile, whatever NATIVE_PROFILE is: `wheels` does not read it.
 wheel: setup ## Build the wheel into dist/
 	rm -rf dist
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/uv build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir dist
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/uv build --quiet --wheel --no-build-isolation --python $(BIN)/python --out-dir dist \
+	    --config-setting "build-args=--profile $(NATIVE_PROFILE)"
 	@ls dist/*.whl
 
 test-wheel: wheel ## Install the wheel into empty environments of PYTHONS elsewhere and run the quickstart study in each

@@ -1,7 +1,9 @@
 """What the build backend asks of the compiler."""
 
 import os
+import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -55,3 +57,18 @@ def test_the_tests_compile_the_programs_beforehand_by_the_same_command():
     words = text.partition("\n#")[0].replace("\\\n", " ").replace("$(NATIVE_PROFILE)", "ci").split()
     build = build_backend.Build.of(["--profile", "ci"])
     assert sorted(words) == sorted([*build.command, "--quiet"])
+
+
+@pytest.mark.parametrize(("given", "profile"), [({}, "release"), ({"NATIVE_PROFILE": "ci"}, "ci")])
+def test_the_wheel_is_compiled_by_the_profile_of_setup(given: dict[str, str], profile: str):
+    if (make := shutil.which("make")) is None:
+        pytest.skip("needs make, which says what it would run")
+    environment = {name: value for name, value in os.environ.items() if name != "NATIVE_PROFILE"} | given
+    command = [make, "--dry-run", "--silent", "--assume-old=setup", "wheel"]
+    said = subprocess.run(
+        command, cwd=build_backend.ROOT, env=environment, check=True, capture_output=True, text=True
+    )
+    words = shlex.split(said.stdout.partition("uv build")[2].replace("\\\n", " ").partition("\n")[0])
+    name, _, arguments = words[words.index("--config-setting") + 1].partition("=")
+    assert name == build_backend.BUILD_ARGUMENTS
+    assert build_backend.Build.of(arguments.split()).profile == profile
