@@ -66,6 +66,13 @@ def test_help_and_reference_write_an_argument_in_one_form(subcommand, tmp_path, 
             "there is no option -r (here it is -R, the rate); see loadcurve load --help",
         ),
         (
+            "run study.toml --dry-run",
+            (
+                'there is no option --dry-run (here it is "loadcurve studies check STUDY", which says what '
+                "would run and how long it takes); see loadcurve run --help"
+            ),
+        ),
+        (
             'load http://127.0.0.1:1/ -d {"a":1}',
             (
                 '-d/--duration: found "{\\"a\\":1}"; expected a duration above 0, up to 10⁶ s, such as '

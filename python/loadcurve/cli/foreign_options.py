@@ -1,12 +1,15 @@
 """Options of other load generators, by what does the same here: their users type them in the first hour."""
 
+from collections.abc import Mapping
 from typing import Final
 
 _BODY: Final = "--body TEXT, or --body @FILE"
 _RATE: Final = "-R, the rate"
 _ALWAYS: Final = "nothing: percentiles are always printed"
 
-INSTEAD: Final = {
+_CHECK: Final = '"loadcurve studies check STUDY", which says what would run and how long it takes'
+
+OF_A_LOAD: Final = {
     "--data": _BODY,
     "--data-binary": _BODY,
     "--data-raw": _BODY,
@@ -24,11 +27,15 @@ INSTEAD: Final = {
     "-z": "-d, the duration",
 }
 """By the option of ab, curl, hey, k6, oha, vegeta or wrk that ``loadcurve load`` has by another name."""
+INSTEAD: Final[Mapping[str, Mapping[str, str]]] = {
+    "load": OF_A_LOAD,
+    "run": {"--check": _CHECK, "--dry-run": _CHECK},
+}
 
 
-def instead_of(option: str) -> str | None:
-    """Return what to type in place of another tool's option of a load; ``None`` where it is not known."""
-    return INSTEAD.get(option)
+def instead_of(command: str, option: str) -> str | None:
+    """Return what to type in place of an option that other tools have; ``None`` where it is not known."""
+    return INSTEAD.get(command, {}).get(option)
 
 
 def is_body(given: object) -> bool:

@@ -163,7 +163,7 @@ def _in_words(error: Any) -> str:  # noqa: ANN401 -- as above
 
 def _fault(error: Any) -> str:  # noqa: ANN401 -- as above
     if hasattr(error, "possibilities"):
-        known = instead_of(error.option_name) if _is_of_a_load(error) else None
+        known = instead_of(_command(error), error.option_name)
         if known is not None:
             return f"there is no option {error.option_name} (here it is {known})"
         meant = f" (did you mean {' or '.join(sorted(error.possibilities))}?)" if error.possibilities else ""
@@ -177,9 +177,9 @@ def _fault(error: Any) -> str:  # noqa: ANN401 -- as above
     return f"{place}: {message}" if place else message
 
 
-def _is_of_a_load(error: Any) -> bool:  # noqa: ANN401 -- as above
-    context = getattr(error, "ctx", None)
-    return context is not None and context.info_name == "load"
+def _command(error: Any) -> str:  # noqa: ANN401 -- as above
+    """Return the name of the command whose line it is; nothing where the line has none."""
+    return getattr(getattr(error, "ctx", None), "info_name", None) or ""
 
 
 def _names(parameter: Any) -> str | None:  # noqa: ANN401 -- as above
