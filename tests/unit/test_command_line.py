@@ -44,7 +44,13 @@ def test_help_and_reference_write_an_argument_in_one_form(subcommand, tmp_path, 
             "load http://x --full-handshakes 2",
             "--full-handshakes: expected at most 1; see loadcurve load --help",
         ),
-        ("load", "URL: missing; see loadcurve load --help"),
+        (
+            "load",
+            (
+                "URL: missing; expected where the load goes, such as http://127.0.0.1:8080/ "
+                "(--urls has the requests alone); see loadcurve load --help"
+            ),
+        ),
         (
             "load http://x --io foo",
             "--io: 'foo' is not one of 'auto', 'uring', 'epoll'; see loadcurve load --help",

@@ -181,6 +181,53 @@ def test_an_archive_gives_its_requests_and_expects_what_was_answered(tmp_path):
     assert expected == [{200, 304}, {201}, {404}, None]
 
 
+def page_of_three_servers():
+    return archive(
+        entry("GET", f"{SHOP}/", 200),
+        entry("POST", "http://SHOP.example:80/a", 201, postData={"mimeType": "text/plain", "text": "x"}),
+        entry("GET", "https://cdn.example/app.js", 200),
+        entry("GET", "https://cdn.example/app.css", 200),
+        entry("GET", "http://stats.example:8080/pixel", 204),
+    )
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_host_chooses_its_requests_of_an_archive_and_what_is_left_out_is_said(tmp_path, mark):
+    load = load_of(tmp_path, given(tmp_path, mark + page_of_three_servers(), HOST))
+    assert [one.line for one in load.asked] == ["GET /", "POST /a"]
+    assert load.requests_left_out == (
+        f"{tmp_path}/targets: 3 of 5 requests are left out, which went elsewhere: cdn.example (2) and "
+        "stats.example:8080 (1)"
+    )
+    whole = load_of(tmp_path, given(tmp_path, archive(entry("GET", f"{SHOP}/", 200)), HOST))
+    assert whole.requests_left_out is None
+
+
+def test_without_one_an_archive_of_several_servers_says_which_it_has_and_how_to_choose(tmp_path):
+    (problem,) = problems_in(tmp_path, given(tmp_path, page_of_three_servers()))
+    assert (
+        "targets: names http://shop.example (2), https://cdn.example (2) and http://stats.example:8080 (1), "
+        "but the load goes to the servers of the study; choose the requests of one of them by the header "
+        "Host, and the others are left out (of a load -H 'Host: shop.example', in a study headers = { Host = "
+        '"shop.example" })'
+    ) in problem
+
+
+def test_what_a_page_loads_without_http_is_no_request(tmp_path):
+    recorded = archive(
+        entry("GET", f"{SHOP}/", 200),
+        entry("GET", "wss://shop.example/live", 101),
+        entry("GET", "data:image/png;base64,AAAA", 200),
+        entry("GET", "blob:https://shop.example/1b2c", 200),
+    )
+    load = load_of(tmp_path, given(tmp_path, recorded, HOST))
+    assert [one.line for one in load.asked] == ["GET /"]
+    assert load.requests_left_out == (
+        f"{tmp_path}/targets: 3 of 4 requests are left out, which went elsewhere: wss: (1), data: (1) and "
+        "blob: (1)"
+    )
+
+
 @pytest.mark.parametrize(
     ("url", "path"),
     [

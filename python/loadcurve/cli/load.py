@@ -137,6 +137,8 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
         _verify_messages(plan)
     announce()
     warn_of_disturbance(look)
+    if load.requests_left_out:
+        talk().print(load.requests_left_out, soft_wrap=True)
     with followed(options, url, plan) as follower:
         try:
             result = watched_by(options, plan, follower)

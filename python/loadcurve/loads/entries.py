@@ -82,6 +82,8 @@ class ReadFrom:
     """Its body, where the file itself has it."""
     status: int | None
     """That of its answer when it was recorded."""
+    is_of_archive: bool = False
+    """Whether the file is an HTTP archive."""
 
 
 class ExpectTable(TomlTable):

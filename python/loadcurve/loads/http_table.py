@@ -1,7 +1,7 @@
 """What every load on web servers is: its requests, and which of its keys exclude each other."""
 
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Self
@@ -21,7 +21,7 @@ from loadcurve.loads.http_keys import HttpKeys
 from loadcurve.loads.request_files import has_weight, naming_others, with_requests_read
 from loadcurve.loads.requests import VERIFIED_PATHS_MAX, LongList, sampled_paths
 from loadcurve.loads.sent import header_fields
-from loadcurve.loads.table import Swept, attributes
+from loadcurve.loads.table import Swept, Table, attributes
 from loadcurve.loads.way import Way
 from loadcurve.protocol import (
     BY_ALT_SVC,
@@ -43,6 +43,7 @@ class HttpLoadTable(HttpKeys):
     """A load on web servers."""
 
     _places: tuple[str, ...] = PrivateAttr(())
+    _elsewhere: str | None = PrivateAttr(None)
 
     @property
     def sending_threads(self) -> int | None:
@@ -65,6 +66,11 @@ class HttpLoadTable(HttpKeys):
     def request_places(self) -> tuple[str, ...]:
         """Where each request is in a file of requests, as ``file:line``; empty without such a file."""
         return self._places
+
+    @property
+    def requests_left_out(self) -> str | None:
+        """What of an HTTP archive is no part of the load, in words; ``None`` where all of it is."""
+        return self._elsewhere
 
     def paths_to_verify(self, seed: int) -> list[str]:
         """Return the paths of the requests; of a long list, those that ``seed`` picks.
@@ -262,6 +268,13 @@ class HttpLoadTable(HttpKeys):
         elif sum(one.weight for one in self.asked) == 0:
             yield Problem(("load", "requests"), "all weights are 0; expected at least one above 0")
 
+    def with_values(self, values: Mapping[str, int | float], model: type[Table]) -> Table:
+        """Return this load as ``model``, which leaves out of a file of requests what this one does."""
+        load = super().with_values(values, model)
+        if isinstance(load, HttpLoadTable):
+            load._elsewhere = self._elsewhere  # noqa: SLF001 -- its own class
+        return load
+
     @model_validator(mode="wrap")
     @classmethod
     def _with_requests_read(
@@ -271,7 +284,9 @@ class HttpLoadTable(HttpKeys):
             return handler(data)
         if data.get("messages") == GRPC:
             data = {"http": HTTP2, **data}
-        read, places = with_requests_read(data, Path(info.context["folder"] if info.context else ""))
+        read, places, elsewhere = with_requests_read(
+            data, Path(info.context["folder"] if info.context else "")
+        )
         load = handler(read)
-        load._places = places  # noqa: SLF001 -- its own class
+        load._places, load._elsewhere = places, elsewhere  # noqa: SLF001 -- its own class
         return load

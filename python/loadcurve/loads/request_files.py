@@ -1,6 +1,7 @@
 """The requests of a load as its table names them: a list, or a file of paths or of targets."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -11,16 +12,17 @@ from loadcurve.errors import BadInput
 from loadcurve.loads.entries import Entry, ReadFrom, source_of
 from loadcurve.loads.rates import RECORDED
 from loadcurve.loads.requests import LongList, list_digest, open_requests
-from loadcurve.loads.targets.file import entries_of, form_of, read_targets
+from loadcurve.loads.targets.file import TargetFile, entries_of, form_of, read_targets
 from loadcurve.loads.targets.target import Origin, origin_of
 from loadcurve.toml.expected import show
 from loadcurve.toml.problems import Problem, own_problems
+from loadcurve.units import listing, plural
 
 OTHERS_MAX = 3
 """More servers that a file names are not reported at once."""
 
-Read = tuple[Mapping[str, Any], tuple[str, ...]]
-"""The table of a load with its requests, and where each is in a file, as ``file:line``."""
+Read = tuple[Mapping[str, Any], tuple[str, ...], str | None]
+"""The table of a load with its requests; where each is in a file, as ``file:line``; what that leaves out."""
 
 
 def with_requests_read(table: Mapping[str, Any], folder: Path) -> Read:
@@ -34,8 +36,8 @@ def with_requests_read(table: Mapping[str, Any], folder: Path) -> Read:
     if isinstance(given, str):
         return _of_file(folder / given, table)
     if isinstance(given, list) and "pick" not in table and any(map(has_weight, given)):
-        return {**table, "pick": "weighted"}, ()
-    return table, ()
+        return {**table, "pick": "weighted"}, (), None
+    return table, (), None
 
 
 def has_weight(entry: object) -> bool:
@@ -52,11 +54,18 @@ def naming_others(entries: Sequence[Entry], hosts: Sequence[str], url: str | Non
     """
     loaded = None if url is None else origin_of(url)
     others: dict[Origin, ReadFrom] = {}
+    counts: Counter[Origin] = Counter()
     for source in filter(None, map(source_of, entries)):
         origin = source.origin
+        if origin is not None:
+            counts[origin] += 1
         if origin is not None and origin != loaded and not any(map(origin.is_named_by, hosts)):
             others.setdefault(origin, source)
     goes = "the servers of the study" if loaded is None else loaded.words
+    first = next(iter(others.values()), None)
+    if first is not None and first.is_of_archive:
+        yield _of_several_hosts(first.file, counts, goes, loaded)
+        return
     for origin, source in islice(others.items(), OTHERS_MAX):
         host, field = show(origin.authority), shlex.quote(f"Host: {origin.authority}")
         yield (
@@ -66,13 +75,52 @@ def naming_others(entries: Sequence[Entry], hosts: Sequence[str], url: str | Non
         )
 
 
+def _of_several_hosts(file: Path, counts: Counter[Origin], goes: str, loaded: Origin | None) -> str:
+    """Say which servers an archive names, and how the requests of one are chosen."""
+    named = [f"{one.words} ({count})" for one, count in counts.most_common(OTHERS_MAX)]
+    more = [f"{len(counts) - OTHERS_MAX} more"] if len(counts) > OTHERS_MAX else []
+    chosen = loaded if loaded is not None and loaded in counts else counts.most_common(1)[0][0]
+    host, field = show(chosen.authority), shlex.quote(f"Host: {chosen.authority}")
+    return (
+        f"{file}: names {listing([*named, *more])}, but the load goes to {goes}; choose the requests of one "
+        f"of them by the header Host, and the others are left out (of a load -H {field}, in a study "
+        f"headers = {{ Host = {host} }})"
+    )
+
+
+def _hosts_of(table: Mapping[str, Any]) -> list[str]:
+    """Return the values of ``Host`` in a table that may not have been checked: a list of them, or one."""
+    headers = table.get("headers")
+    given = headers.items() if isinstance(headers, dict) else ()
+    named = [values for name, values in given if str(name).lower() == "host"]
+    listed = [value for one in named for value in (one if isinstance(one, list | tuple) else [one])]
+    return [value for value in listed if isinstance(value, str)]
+
+
+def _left_out(targets: TargetFile) -> str | None:
+    """Say what of an archive is no part of the load."""
+    if not targets.left_out:
+        return None
+    count = sum(targets.left_out.values())
+    shown = [f"{what} ({times})" for what, times in Counter(targets.left_out).most_common(OTHERS_MAX)]
+    more = len(targets.left_out) - len(shown)
+    named = listing([*shown, *([f"{more} more"] if more else [])])
+    return (
+        f"{targets.path}: {count:,} of {plural(count + len(targets.targets), 'request')} "
+        f"{'is' if count == 1 else 'are'} left out, which went elsewhere: {named}"
+    )
+
+
 def _of_file(file: Path, table: Mapping[str, Any]) -> Read:
     try:
         if form_of(file) is not None:
-            entries = entries_of(read_targets(file))
+            targets = read_targets(file).of_hosts(_hosts_of(table))
+            entries = entries_of(targets)
             pick = {"pick": "weighted"} if "pick" not in table and any(map(has_weight, entries)) else {}
-            return {**table, "requests": entries, **pick}, tuple(
-                one.place for one in map(source_of, entries) if one
+            return (
+                {**table, "requests": entries, **pick},
+                tuple(one.place for one in map(source_of, entries) if one),
+                _left_out(targets),
             )
         return _of_list(file, open_requests(file), table)
     except BadInput as error:
@@ -83,13 +131,14 @@ def _of_file(file: Path, table: Mapping[str, Any]) -> Read:
 def _of_list(file: Path, listed: RequestList, table: Mapping[str, Any]) -> Read:
     _require_one_use_of_weights(file, listed, table)
     if table.get("arrivals") == RECORDED:
-        return {**table, "requests": LongList(file, listed, list_digest(file))}, ()
+        return {**table, "requests": LongList(file, listed, list_digest(file))}, (), None
     if listed.short is None or listed.has_statuses:
-        return {**table, "requests": LongList(file, listed)}, ()
+        return {**table, "requests": LongList(file, listed)}, (), None
     weights = [1.0 if weight is None else weight for _, weight, _ in listed.short]
     own_weights = {"weights": weights} if listed.has_weights else {}
     paths = [path for path, _, _ in listed.short]
-    return {**table, "requests": paths, **own_weights}, tuple(f"{file}:{line}" for _, _, line in listed.short)
+    places = tuple(f"{file}:{line}" for _, _, line in listed.short)
+    return {**table, "requests": paths, **own_weights}, places, None
 
 
 def _require_one_use_of_weights(file: Path, listed: RequestList, table: Mapping[str, Any]) -> None:

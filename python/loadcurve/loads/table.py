@@ -153,6 +153,11 @@ class LoadTable(TomlTable):
         """Yield the requests that name another server than that of ``url``; those of databases name none."""
         yield from ()
 
+    @property
+    def requests_left_out(self) -> str | None:
+        """What of a file of requests is no part of the load, in words; ``None`` where all of it is."""
+        return None
+
     @abstractmethod
     def _problems_of_model(self, at: "Swept") -> Iterator[Problem]:
         """Yield what is wrong with the keys of the model."""

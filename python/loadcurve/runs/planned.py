@@ -227,6 +227,7 @@ class PlannedRun:
             yield f"left out: {name}, because {reason}"
         if self.left_out:
             yield self.left_out.words
+        yield from filter(None, dict.fromkeys(arm.load.requests_left_out for arm in self.study.arms.values()))
 
     def shared_cpus(self) -> Iterator[Caveat]:
         """Yield what must be known of the whole run; servers that run already were bound by others."""

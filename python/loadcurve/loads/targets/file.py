@@ -4,8 +4,9 @@ A list of paths is no such file, whatever its length: the engine reads it while 
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -15,8 +16,9 @@ from pydantic import ValidationError
 from loadcurve.errors import BadInput
 from loadcurve.loads.entries import ReadFrom, RequestEntry
 from loadcurve.loads.sent import FILE_MARK
-from loadcurve.loads.targets import har, json_lines, text
-from loadcurve.loads.targets.target import BadTarget, Target
+from loadcurve.loads.targets import har, json_lines
+from loadcurve.loads.targets import text as as_text
+from loadcurve.loads.targets.target import BadTarget, NotHttp, Target
 from loadcurve.redaction import may_be_secret, names_secret
 from loadcurve.toml.problems import problems_of
 from loadcurve.toml.secret import given_in, open_to_others
@@ -39,6 +41,20 @@ class TargetFile:
     targets: Sequence[Target]
     open_to_others: bool
     """Whether other users may read or write it."""
+    is_archive: bool = False
+    """Whether it is an HTTP archive, which has all that a page loads, from whatever server."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many entries of an archive are no part of the load, by the server or scheme that they name."""
+
+    def of_hosts(self, hosts: Sequence[str]) -> "TargetFile":
+        """Return what of an archive is for these values of ``Host``; all of it where none of it is."""
+        if not self.is_archive:
+            return self
+        kept = [one for one in self.targets if one.origin is None or any(map(one.origin.is_named_by, hosts))]
+        if not kept:
+            return self
+        others = Counter(one.origin.authority for one in self.targets if one.origin and one not in kept)
+        return replace(self, targets=kept, left_out={**others, **self.left_out})
 
     @property
     def body_files(self) -> list[tuple[str, Path]]:
@@ -80,12 +96,18 @@ def read_targets(file: Path) -> TargetFile:
 
     """
     given = given_in(file, BYTES_MAX)
+    text = given.text.removeprefix(_BYTE_ORDER_MARK)
+    form = form_of(file)
+    is_archive = form == "json" and har.is_archive(text)
     found: list[Target] = []
     problems: list[str] = []
+    left_out: Counter[str] = Counter()
     try:
-        for one in _reader(form_of(file), given.text)(given.text.removeprefix(_BYTE_ORDER_MARK)):
+        for one in _reader(form, is_archive=is_archive)(text):
             if isinstance(one, Target):
                 found.append(one)
+            elif isinstance(one[1], NotHttp):
+                left_out[f"{one[1]}:"] += 1
             else:
                 place, bad = one
                 problems.append(f"{file}{place}: {bad}")
@@ -102,7 +124,7 @@ def read_targets(file: Path) -> TargetFile:
         raise BadInput(f"{too_many}, which may have any length")
     if not found:
         raise BadInput(f"{file}: no target; expected at least one")
-    return TargetFile(file, found, given.open_to_others)
+    return TargetFile(file, found, given.open_to_others, is_archive, left_out)
 
 
 def entries_of(targets: TargetFile) -> list[RequestEntry]:
@@ -121,7 +143,7 @@ def entries_of(targets: TargetFile) -> list[RequestEntry]:
     for one in targets.targets:
         place = f"{targets.path}{one.place}"
         try:
-            source = ReadFrom(targets.path, place, one.origin, one.body, one.status)
+            source = ReadFrom(targets.path, place, one.origin, one.body, one.status, targets.is_archive)
             entries.append(RequestEntry.read_from(source, _table(one), targets.path.parent))
         except ValidationError as error:
             problems += [f"{place}: {problem.text}" for problem in problems_of(error, RequestEntry)]
@@ -140,10 +162,12 @@ def _table(target: Target) -> dict[str, object]:
     return {"path": target.path, "method": target.method, "headers": headers, **body, **weight}
 
 
-def _reader(form: Form | None, given: str) -> Callable[[str], Iterator[Target | tuple[str, BadTarget]]]:
+def _reader(
+    form: Form | None, *, is_archive: bool
+) -> Callable[[str], Iterator[Target | tuple[str, BadTarget]]]:
     if form == "text":
-        return text.targets_in
-    return har.targets_in if har.is_archive(given) else json_lines.targets_in
+        return as_text.targets_in
+    return har.targets_in if is_archive else json_lines.targets_in
 
 
 def _shortened(problems: Sequence[str]) -> str:

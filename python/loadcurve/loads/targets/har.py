@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from loadcurve.errors import BadInput
-from loadcurve.loads.targets.target import BadTarget, Target, require_url
+from loadcurve.loads.targets.target import BadTarget, NotHttp, Target, require_url
 
 WHAT = 'an HTTP archive (HAR): {"log": {"entries": […]}}'
 _STATUS_MIN, _STATUS_MAX = 100, 599
@@ -17,6 +17,7 @@ _OF_THE_CONNECTION = frozenset(
     {"host", "content-length", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}
 )
 """Fields that belong to the recorded connection; those of the load are made anew."""
+_SCHEME = re.compile(r"\A(?!https?:)([A-Za-z][A-Za-z0-9+.-]*):", re.IGNORECASE)
 
 
 def is_archive(text: str) -> bool:
@@ -26,6 +27,8 @@ def is_archive(text: str) -> bool:
 
 def targets_in(text: str) -> Iterator[Target | tuple[str, BadTarget]]:
     """Yield the requests of an archive; where an entry has none, its place and why.
+
+    That is :class:`NotHttp` of what a page loads without HTTP.
 
     Raises ``BadInput``: it is no archive.
     """
@@ -49,6 +52,8 @@ def targets_in(text: str) -> Iterator[Target | tuple[str, BadTarget]]:
 
 def _target(entry: Mapping[str, Any], place: str) -> Target:
     request = entry["request"]
+    if (other := _SCHEME.match(str(request["url"]))) is not None:
+        raise NotHttp(other[1].lower())
     named = ((str(one["name"]), str(one["value"])) for one in request.get("headers", ()))
     headers = [
         (name, value)

@@ -41,6 +41,10 @@ class BadTarget(ValueError):  # noqa: N818 -- the name says what is wrong
     """A target that cannot be one: what was found, and what was expected."""
 
 
+class NotHttp(BadTarget):
+    """What an archive has beside requests of HTTP, by the scheme of its URL, such as ``wss`` or ``data``."""
+
+
 @dataclass(frozen=True)
 class Target:
     """A request with all its parts."""
