@@ -174,7 +174,7 @@ def _fault(error: Any) -> str:  # noqa: ANN401 -- as above
     if not isinstance(error, typer.BadParameter):
         return message
     place = error.param_hint or _names(error.param)
-    if _is_of_a_load(error) and place == "URL" and not error.message:
+    if _command(error) == "load" and place == "URL" and not error.message:
         message += (
             "; expected where the load goes, such as http://127.0.0.1:8080/ (--urls has the requests alone)"
         )
