@@ -25,6 +25,7 @@ from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.stats.sequential import LEAST_BLOCKS
 from loadcurve.toml.document import TomlDocument
+from support import synthetic_run as synthetic
 from support.command import Command
 from support.scripted_run import ScriptedRun, answered
 from support.tiny_study import study_text
@@ -422,9 +423,13 @@ def test_a_gate_ends_before_a_block_that_the_budget_has_no_time_for():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "name each side once"),
-        (["--base", "a"], "name each side once"),
-        (["--base", "a", "--base-rev", "main", "--head", "b"], "name each side once"),
+        ([], "--base: missing; expected the build of this side: a program, a folder"),
+        (["--base", "a"], "--head: missing; expected the build of this side: a program, a folder"),
+        (["--base-rev", "main"], "or its commit, by --head-rev"),
+        (
+            ["--base", "a", "--base-rev", "main", "--head", "b"],
+            "found --base and --base-rev; name each side once",
+        ),
         (["--base", "a", "--head", "b", "--build", "make"], "--build is for --base-rev and --head-rev"),
         (["--base-rev", "main", "--head", "b"], "lies in no Git repository"),
     ],
@@ -435,3 +440,12 @@ def test_sides_are_named_once(tmp_path: Path, words: list[str], said: str):
     done = command.run("gate", "study.toml", "--yes", *words)
     assert done.returncode == 2
     assert said in " ".join(done.stderr.replace("│", " ").split())
+
+
+def test_a_run_in_place_of_a_study_is_told_how_runs_are_compared(tmp_path: Path):
+    command = Command(tmp_path)
+    synthetic.write_run(tmp_path / "before")
+    for words in (["before", "after"], ["before", "--base", "a", "--head", "b"]):
+        done = command.run("gate", *words)
+        assert done.returncode == 2
+        assert "loadcurve compare before RUN --fail-on-regression 5%" in done.stderr

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from loadcurve.cli import watch
 from loadcurve.cli.main import app
 from loadcurve.errors import BadInput
-from loadcurve.result.run_files import new_folder
+from loadcurve.result.run_files import new_folder, no_run_folder
 from support import synthetic_run as synthetic
 
 
@@ -32,7 +32,7 @@ def test_a_folder_that_is_no_run_is_named(arguments, tmp_path, monkeypatch):
     synthetic.write_run(tmp_path / "run")
     finished = CliRunner().invoke(app, arguments)
     assert isinstance(finished.exception, BadInput)
-    assert str(finished.exception).startswith("nowhere is not a run folder: it contains no run.json.")
+    assert str(finished.exception).startswith("nowhere is not a run folder: there is no such folder. Give")
     assert finished.exception.exit_code == 2
 
 
@@ -62,3 +62,17 @@ def test_a_file_that_is_not_there_is_named_before_what_reads_it_is_imported(opti
 
 def test_runs_that_begin_in_one_second_have_folders_of_their_own():
     assert len({new_folder("quickstart") for _ in range(20)}) > 18
+
+
+def test_a_folder_of_runs_and_a_file_are_told_apart_from_a_run(tmp_path):
+    for name in "dcba":
+        synthetic.write_run(tmp_path / "runs" / name)
+    (tmp_path / "runs.zip").touch()
+    (tmp_path / "empty").mkdir()
+    said = {name: str(no_run_folder(tmp_path / name)) for name in ("runs", "runs.zip", "empty")}
+    runs = tmp_path / "runs"
+    assert said["runs"].endswith(
+        f"but has some: give one of {runs / 'a'}, {runs / 'b'}, {runs / 'c'} and 1 more."
+    )
+    assert "runs.zip is not a run folder: it is a file." in said["runs.zip"]
+    assert "empty is not a run folder: it contains no run.json." in said["empty"]

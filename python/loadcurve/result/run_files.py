@@ -29,6 +29,8 @@ ARCHIVE_SUFFIX = ".loadcurve.zip"
 RUN_BYTES_MAX = 4 * 2**20
 """Many times what is written into any of the files that do not grow with the points."""
 _FOLDER_MARK_BYTES = 2
+RUNS_NAMED_MAX = 3
+"""Of the run folders in another folder."""
 
 
 def new_folder(name: str) -> Path:
@@ -85,7 +87,13 @@ def no_run_folder(folder: Path) -> BadInput:
         )
     if is_of_suite(folder):
         return BadInput(f"{folder} has the runs of several studies: give one of the folders in it.")
-    return BadInput(
-        f"{folder} is not a run folder: it contains no {RUN_FILE}. Give a folder written by `loadcurve "
-        "run`, such as one in loadcurve-runs/."
-    )
+    wanted = "Give a folder written by `loadcurve run`, such as one in loadcurve-runs/."
+    if not os.path.lexists(folder):
+        return BadInput(f"{folder} is not a run folder: there is no such folder. {wanted}")
+    if not folder.is_dir():
+        return BadInput(f"{folder} is not a run folder: it is a file. {wanted}")
+    if runs := runs_of_suite(folder):
+        more = f" and {len(runs) - RUNS_NAMED_MAX} more" if len(runs) > RUNS_NAMED_MAX else ""
+        named = ", ".join(map(str, runs[:RUNS_NAMED_MAX]))
+        return BadInput(f"{folder} is not a run folder, but has some: give one of {named}{more}.")
+    return BadInput(f"{folder} is not a run folder: it contains no {RUN_FILE}. {wanted}")

@@ -1,5 +1,8 @@
 """The subcommand that guards a server: two builds in turn."""
 
+import os
+import shlex
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -14,12 +17,25 @@ from loadcurve.cli.commands.options import (
     WatchOption,
     YesOption,
     study_argument,
+    study_there,
 )
 from loadcurve.cli.interrupts import raise_on_interrupts
+from loadcurve.errors import BadInput
+from loadcurve.result.run_files import RUN_FILE
+
+
+def _study_there(argument: str | None) -> str | None:
+    if argument is not None and os.path.lexists(Path(argument) / RUN_FILE):
+        raise BadInput(
+            f"{argument} is a run folder, and a gate measures both sides itself, as a study says; two runs "
+            f"that are there already are compared by: loadcurve compare {shlex.quote(argument)} RUN "
+            "--fail-on-regression 5%"
+        )
+    return study_there(argument)
 
 
 def gate(
-    study: Annotated[str, study_argument("STUDY")],
+    study: Annotated[str, study_argument("STUDY", _study_there)],
     base: Annotated[
         str | None,
         typer.Option(metavar="SIDE", help="The base: a program, folder, command, image or server."),
@@ -64,8 +80,14 @@ def gate(
     Both run in turn until a regression is shown and confirmed, or ruled out, or the time is used up. Of gates
     of equal builds at most 0.25 % fail. A head that does not keep what the study requires fails, too.
     """
-    if (base is None) == (base_rev is None) or (head is None) == (head_rev is None):
-        raise typer.BadParameter("name each side once: --base or --base-rev, and --head or --head-rev")
+    for name, side, revision in (("base", base, base_rev), ("head", head, head_rev)):
+        if side is not None and revision is not None:
+            raise typer.BadParameter(f"found --{name} and --{name}-rev; name each side once")
+        if side is None and revision is None:
+            raise typer.BadParameter(
+                f"--{name}: missing; expected the build of this side: a program, a folder in place of the "
+                f"study's, or a command with {{port}} in it; or its commit, by --{name}-rev"
+            )
     if build is not None and base_rev is None and head_rev is None:
         raise typer.BadParameter(
             "--build is for --base-rev and --head-rev; the sides given are built already"

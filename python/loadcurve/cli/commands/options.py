@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -146,12 +146,15 @@ def run_argument(metavar: str, about: str) -> Any:  # noqa: ANN401 -- typer's cl
     )
 
 
-def study_argument(metavar: str) -> Any:  # noqa: ANN401 -- as above
-    """Return an argument that names a study to run."""
+StudyThere = Callable[[str | None], str | None]
+
+
+def study_argument(metavar: str, there: StudyThere = study_there) -> Any:  # noqa: ANN401 -- as above
+    """Return an argument that names a study to run, which is looked for by ``there``."""
     return typer.Argument(
         metavar=metavar,
         help="A study file, or a bundled study.",
-        callback=study_there,
+        callback=there,
         autocompletion=completion.studies,
     )
 
