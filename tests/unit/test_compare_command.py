@@ -180,6 +180,7 @@ def test_runs_under_other_conditions_are_refused_unless_they_are_put_up_with(run
     refused = runs.run("compare", "base", "other")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "machine: kernel: Linux 6.1.0 → Linux 7" in refused.stderr
+    assert "as `loadcurve gate` does in turn on one machine" in refused.stderr
     for name in ("machine", "kernel"):
         assert runs.run("compare", "base", "other", "--despite", name).returncode == 0
 

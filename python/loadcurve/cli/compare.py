@@ -211,9 +211,11 @@ def _require_same_conditions(differences: Sequence[ConditionDifference], despite
     refused = [one for one in differences if one.name not in despite and one.aspect not in despite]
     if refused:
         lines = "\n".join(f"  {one.aspect}: {difference_line(one)}" for one in refused)
-        accepted = " ".join(f"--despite {aspect}" for aspect in dict.fromkeys(one.aspect for one in refused))
+        aspects = dict.fromkeys(one.aspect for one in refused)
+        accepted = " ".join(f"--despite {aspect}" for aspect in aspects)
+        here = ", as `loadcurve gate` does in turn on one machine" if "machine" in aspects else ""
         raise BadInput(
             f"the runs were not measured under the same conditions:\n{lines}\nThe ratio would include the "
-            "effect of these differences. Measure both under the same conditions, or compare even though "
-            f"they differ: {accepted}."
+            f"effect of these differences. Measure both under the same conditions{here}, or compare even "
+            f"though they differ: {accepted}."
         )
