@@ -103,6 +103,25 @@ def test_every_example_in_the_comments_of_both_is_right(rows, tmp_path, monkeypa
     assert study.servers["mine"].ready == "/health"
 
 
+@pytest.mark.parametrize(
+    ("given", "start"),
+    [
+        ("serve app:app {port}", [".venv/bin/serve", "app:app", "{port}"]),
+        ("MODE=x serve {port}", [".venv/bin/serve", "{port}"]),
+        ("/usr/bin/serve {port}", ["/usr/bin/serve", "{port}"]),
+        ("other {port}", ["other", "{port}"]),
+    ],
+)
+def test_a_program_of_the_environment_beside_the_study_is_the_one_that_starts_it(tmp_path, given, start):
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "serve").touch(mode=0o755)
+    ended = Command(tmp_path).run("init", "--command", given)
+    read = read_study(tmp_path / "study.toml").servers["mine"].start
+    assert [word.removeprefix(f"{tmp_path}/") for word in read] == start
+    assert ("it is started by .venv/bin/serve" in ended.stderr) == start[0].startswith(".venv")
+
+
 def test_the_command_writes_a_study_of_both(tmp_path):
     ended = Command(tmp_path).run("init", "--only", "limit", "--command", "app {port}")
     assert (ended.returncode, ended.stdout) == (0, "study.toml\n")

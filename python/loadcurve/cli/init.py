@@ -14,6 +14,7 @@ from loadcurve.loads.kinds import DATABASE, WEB
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import CatalogRow, catalog_rows
 from loadcurve.server.description import SOCKET_PLACE
+from loadcurve.server.environment_beside import program_beside
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import NATIVE_FOLDER
 from loadcurve.server.privileges import user_of_server
@@ -220,6 +221,7 @@ def init_command(file: Path, catalogs: Sequence[Path], given: InitGiven | None =
 
 def _own_application(command: str, paths: Sequence[str], file: Path) -> OwnApplication:
     folder = file.absolute().parent
+    command = _by_environment(command, folder)
     return OwnApplication(
         command,
         paths or ("/",),
@@ -281,6 +283,22 @@ def _divided(command: str) -> tuple[dict[str, str], str]:
         variables[found[1]] = "".join(shlex.split(found[2]))
         command = command[found.end() :]
     return variables, command
+
+
+def _by_environment(command: str, folder: Path) -> str:
+    """Return a command by the program that an environment in the folder has of its name, where one has it.
+
+    It has the packages of the application, whether or not it is activated when the study is run.
+    """
+    program = _divided(command)[1]
+    name, _, rest = program.partition(" ")
+    beside = None if "/" in name or not name else program_beside(folder, name)
+    if beside is None:
+        return command
+    new_console(stderr=True).print(
+        f"it is started by {beside}, which has the packages of the environment here", soft_wrap=True
+    )
+    return f"{command.removesuffix(program)}{beside} {rest}".rstrip()
 
 
 def _why_root(command: str, folder: Path) -> str | None:
