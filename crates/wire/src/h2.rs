@@ -20,6 +20,7 @@ mod send;
 mod settings;
 mod streams;
 mod template;
+mod tunnels;
 mod window;
 
 use std::borrow::Cow;
@@ -42,6 +43,7 @@ use hpack::Encoder;
 use receive::BlockUnderWay;
 use settings::{DEFAULT_TABLE_BYTES, PeerSettings};
 use streams::Streams;
+use tunnels::Tunnels;
 use window::ReceiveWindow;
 
 pub use crate::error::{ErrorCode, Http2Error};
@@ -98,6 +100,7 @@ pub struct Http2 {
     counts: Http2Counts,
     run: Run,
     stops: Stops,
+    tunnels: Tunnels,
 }
 
 impl Exchange for Http2 {
@@ -134,6 +137,7 @@ impl Exchange for Http2 {
             counts: Http2Counts::default(),
             run: Run::default(),
             stops: Stops::AtEvents,
+            tunnels: Tunnels::default(),
         };
         exchange.open();
         exchange

@@ -77,6 +77,6 @@ pub use request::{Body, InvalidRequest, Method, Request, RequestKind, Target, Ve
 pub use response::{Limits, Progress, Response, ResponseParser};
 pub use tunnel::{PROXY_AUTHORIZATION, Tunnel, connect_request};
 pub use websocket::{
-    FanOutWebSocket, Handshake, MARKER_BYTES, Marker, MarkerReader, MessageKind, WebSocket,
-    WebSocketSettings, WebSocketTemplate,
+    FanOutWebSocket, Handshake, MARKER_BYTES, Marker, MarkerReader, MessageKind, WebSocket, WebSocketHttp2,
+    WebSocketHttp2Settings, WebSocketSettings, WebSocketTemplate,
 };

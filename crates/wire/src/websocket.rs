@@ -5,6 +5,8 @@
 //! are matched in order. So a template is a message, and what else its request has, the target and the fields, is that of the
 //! handshake; of a list of requests the first one gives it, and the body of each is a message.
 //!
+//! Over HTTP/2 ([`WebSocketHttp2`]) the streams of a connection are WebSockets.
+//!
 //! In a *fan-out* ([`FanOutWebSocket`]) no message of the server is an answer: what one client publishes, a server sends to any
 //! number of others. Each message carries a [`Marker`], by which whoever receives it knows which one it is.
 //!
@@ -17,10 +19,13 @@ mod accept;
 mod close;
 mod frame;
 mod handshake;
+mod http2;
+mod incoming;
 mod marker;
 mod random;
 mod template;
 mod text;
+mod tunnel;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -36,22 +41,21 @@ use crate::request::{InvalidRequest, Request};
 use crate::response::Response;
 
 use close::Close;
-use frame::{Header, HeaderReader, Opcode, write_control, write_header};
+use frame::{Opcode, write_control, write_header};
 use handshake::{Progress, Upgrading};
+use incoming::{ANSWERED, Incoming, Said};
 use random::Random;
 
 pub use accept::accept_of;
 pub use frame::{CONTROL_BYTES_MAX, mask};
 pub use handshake::Handshake;
+pub use http2::{WebSocketHttp2, WebSocketHttp2Settings};
 pub use marker::{MARKER_BYTES, Marker, MarkerReader};
 pub use template::WebSocketTemplate;
 pub use text::Text;
 
 /// What waits to be sent is no more than this: of more pings than it has room for, the last ones are answered (RFC 6455 §5.5.3).
 pub const PONGS_BYTES_MAX: usize = 16 * 1024;
-
-/// The status that a message counts with that was answered by one: a message has none, and this is that of a right answer.
-const ANSWERED: u16 = 200;
 
 /// What the messages of a client are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,6 +65,13 @@ pub enum MessageKind {
     Text,
     /// Bytes.
     Binary,
+}
+
+const fn opcode_of(kind: MessageKind) -> Opcode {
+    match kind {
+        MessageKind::Text => Opcode::Text,
+        MessageKind::Binary => Opcode::Binary,
+    }
 }
 
 /// What all exchanges of a load share.
@@ -95,15 +106,7 @@ pub struct WebSocket<const FANS_OUT: bool = false> {
     awaited: VecDeque<Tag>,
     /// The message that is being written, where it is read meanwhile.
     upload: Option<Upload>,
-    header: HeaderReader,
-    /// The frame under way, once its header has come.
-    frame: Option<Frame>,
-    /// The body of the control frame under way.
-    control: Vec<u8>,
-    /// The message under way, of which the last fragment has not come.
-    message: Option<Message>,
-    /// Bytes of control frames since the last message.
-    control_bytes: u64,
+    incoming: Incoming,
     /// How the peer has closed the connection.
     closed: Option<Close>,
     is_over: bool,
@@ -125,24 +128,6 @@ struct Upload {
     length: u64,
 }
 
-/// A frame of which a part has not come.
-#[derive(Debug, Clone, Copy)]
-struct Frame {
-    opcode: Opcode,
-    is_last: bool,
-    left_bytes: u64,
-}
-
-/// A message of the server.
-#[derive(Debug, Clone, Copy, Default)]
-struct Message {
-    body_bytes: u64,
-    framing_bytes: u64,
-    /// What is known of a text; none of bytes.
-    text: Option<Text>,
-    is_begun: bool,
-}
-
 impl<const FANS_OUT: bool> Exchange for WebSocket<FANS_OUT> {
     const FANS_OUT: bool = FANS_OUT;
 
@@ -159,11 +144,7 @@ impl<const FANS_OUT: bool> Exchange for WebSocket<FANS_OUT> {
             upgrading: None,
             awaited: VecDeque::with_capacity(most),
             upload: None,
-            header: HeaderReader::default(),
-            frame: None,
-            control: Vec::with_capacity(CONTROL_BYTES_MAX),
-            message: None,
-            control_bytes: 0,
+            incoming: Incoming::default(),
             closed: None,
             is_over: true,
             refused: None,
@@ -175,11 +156,7 @@ impl<const FANS_OUT: bool> Exchange for WebSocket<FANS_OUT> {
     fn open(&mut self) {
         self.awaited.clear();
         self.upload = None;
-        self.header.reset();
-        self.frame = None;
-        self.control.clear();
-        self.message = None;
-        self.control_bytes = 0;
+        self.incoming.reset();
         self.closed = None;
         self.is_over = false;
         self.refused = None;
@@ -229,10 +206,7 @@ impl<const FANS_OUT: bool> Exchange for WebSocket<FANS_OUT> {
     /// What the template of a fan-out leaves open is the marker.
     #[inline]
     fn begin(&mut self, tag: Tag, template: &WebSocketTemplate, open: Option<&[u8]>, to: &mut Vec<u8>) {
-        let opcode = match self.settings.kind {
-            MessageKind::Text => Opcode::Text,
-            MessageKind::Binary => Opcode::Binary,
-        };
+        let opcode = opcode_of(self.settings.kind);
         let key = self.random.mask();
         let marker = open.filter(|_| FANS_OUT).unwrap_or_default();
         if !FANS_OUT {
@@ -358,38 +332,20 @@ impl<const FANS_OUT: bool> WebSocket<FANS_OUT> {
             self.upgrading = None;
         }
         while self.closed.is_none() {
-            let Some(frame) = &mut self.frame else {
-                let (read, header) = self.header.read(&bytes[consumed..])?;
-                consumed += read;
-                let Some(header) = header else { break };
-                self.begin_frame(&header)?;
-                continue;
-            };
-            let part = &bytes[consumed..][..shorter(bytes.len() - consumed, frame.left_bytes)];
-            consumed += part.len();
-            frame.left_bytes -= part.len() as u64;
-            let Frame { opcode, is_last, left_bytes } = *frame;
-            let is_whole = left_bytes == 0;
-            if is_whole {
-                self.frame = None;
-            }
-            match opcode {
-                Opcode::Close | Opcode::Ping | Opcode::Pong => {
-                    self.control.extend_from_slice(part);
-                    if is_whole {
-                        self.end_control(opcode)?;
-                    }
+            let tag = if FANS_OUT { Some(0) } else { self.awaited.front().copied() };
+            let mut take = |part: &[u8]| tag.into_iter().for_each(|tag| take_body(tag, ANSWERED, part));
+            let (read, said) = self.incoming.read(&bytes[consumed..], tag.is_some(), &mut take)?;
+            consumed += read;
+            match said {
+                None => break,
+                Some(Said::Message(message)) => {
+                    // It answers the oldest message of the client.
+                    self.awaited.pop_front();
+                    let event = tag.map(|tag| Event::Answered(tag, message.answer(0)));
+                    return Ok(Received { consumed, event });
                 }
-                Opcode::Continuation | Opcode::Text | Opcode::Binary => {
-                    self.take_part(part, take_body)?;
-                    if is_whole && is_last {
-                        let event = Some(self.end_message()?);
-                        return Ok(Received { consumed, event });
-                    }
-                }
-            }
-            if !is_whole {
-                break;
+                Some(Said::Ping) => self.answer_ping(),
+                Some(Said::Close(close)) => self.close(close),
             }
         }
         if self.closed.is_some() {
@@ -399,107 +355,30 @@ impl<const FANS_OUT: bool> WebSocket<FANS_OUT> {
         Ok(Received { consumed, event: self.begun() })
     }
 
-    /// Takes the header of a frame.
-    #[inline]
-    fn begin_frame(&mut self, header: &Header) -> Result<(), Malformed> {
-        let Header { is_last, opcode, body_bytes, bytes } = *header;
-        match (opcode, &mut self.message) {
-            (Opcode::Close | Opcode::Ping | Opcode::Pong, _) => self.control_bytes += bytes + body_bytes,
-            (Opcode::Continuation, None) => return Err(WebSocketError::NothingToContinue.into()),
-            (Opcode::Continuation, Some(message)) => message.framing_bytes += bytes,
-            (Opcode::Text | Opcode::Binary, Some(_)) => return Err(WebSocketError::Interrupted.into()),
-            (Opcode::Text | Opcode::Binary, None) if !FANS_OUT && self.awaited.is_empty() => {
-                return Err(Malformed::Unasked);
-            }
-            (Opcode::Text | Opcode::Binary, None) => {
-                let text = (opcode == Opcode::Text).then(Text::default);
-                self.message = Some(Message { framing_bytes: bytes, text, ..Message::default() });
-            }
-        }
-        self.frame = Some(Frame { opcode, is_last, left_bytes: body_bytes });
-        Ok(())
-    }
-
-    /// Takes a part of the body of the message under way.
-    #[inline]
-    fn take_part(
-        &mut self,
-        part: &[u8],
-        take_body: &mut impl FnMut(Tag, u16, &[u8]),
-    ) -> Result<(), Malformed> {
-        let tag = if FANS_OUT { Some(&0) } else { self.awaited.front() };
-        let (Some(message), Some(tag)) = (&mut self.message, tag) else { return Ok(()) };
-        message.body_bytes += part.len() as u64;
-        if let Some(text) = &mut message.text
-            && !text.read(part)
-        {
-            return Err(WebSocketError::Text.into());
-        }
-        take_body(*tag, ANSWERED, part);
-        Ok(())
-    }
-
-    /// The last fragment of the message under way has come: it answers the oldest message of the client.
-    #[inline]
-    fn end_message(&mut self) -> Result<Event, Malformed> {
-        let tag = if FANS_OUT { Some(0) } else { self.awaited.pop_front() };
-        let (Some(message), Some(tag)) = (self.message.take(), tag) else {
-            return Err(Malformed::Unasked);
-        };
-        let Message { body_bytes, framing_bytes, text, .. } = message;
-        if text.is_some_and(|text| !text.is_whole()) {
-            return Err(WebSocketError::Text.into());
-        }
-        let framing_bytes = framing_bytes + std::mem::take(&mut self.control_bytes);
-        let response = Response {
-            status: ANSWERED,
-            header_bytes: 0,
-            body_bytes,
-            framing_bytes,
-            keep_alive: true,
-            grpc_status: None,
-        };
-        Ok(Event::Answered(tag, response))
-    }
-
     /// Says once of the message under way that it has begun, where it answers one.
     fn begun(&mut self) -> Option<Event> {
-        if FANS_OUT {
+        if FANS_OUT || !self.incoming.begins() {
             return None;
         }
-        let message = self.message.as_mut().filter(|message| !message.is_begun)?;
-        message.is_begun = true;
         self.awaited.front().copied().map(Event::Begun)
     }
 
-    /// A control frame is complete.
-    fn end_control(&mut self, opcode: Opcode) -> Result<(), Malformed> {
-        match opcode {
-            Opcode::Ping => {
-                if self.output.len() + self.control.len() > PONGS_BYTES_MAX {
-                    self.output.clear();
-                }
-                self.write_control(Opcode::Pong);
-            }
-            Opcode::Close => {
-                let closed = Close::read(&self.control)?;
-                self.control = closed.echo();
-                self.example = closed.shown_reason();
-                self.closed = Some(closed);
-                // Nothing else is answered.
-                self.output.clear();
-                self.write_control(Opcode::Close);
-            }
-            _ => {}
+    fn answer_ping(&mut self) {
+        if self.output.len() + self.incoming.control().len() > PONGS_BYTES_MAX {
+            self.output.clear();
         }
-        self.control.clear();
-        Ok(())
+        let key = self.random.mask();
+        write_control(Opcode::Pong, self.incoming.control(), key, &mut self.output);
     }
 
-    /// Has a control frame sent with the body of the one that came.
-    fn write_control(&mut self, opcode: Opcode) {
+    /// The peer has closed the connection, which is answered.
+    fn close(&mut self, closed: Close) {
+        // Nothing else is answered.
+        self.output.clear();
         let key = self.random.mask();
-        write_control(opcode, &self.control, key, &mut self.output);
+        write_control(Opcode::Close, &closed.echo(), key, &mut self.output);
+        self.example = closed.shown_reason();
+        self.closed = Some(closed);
     }
 
     /// Says of the next message under way that it is not answered any more; in a fan-out, of the connection.

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
-use super::Malformed;
+use super::{ErrorCode, Malformed};
 
 /// What breaks RFC 6455, or keeps a connection from becoming a WebSocket. The connection is of no more use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +12,13 @@ pub enum WebSocketError {
     Refused {
         /// That status.
         status: u16,
+    },
+    /// The server takes no requests for a WebSocket over HTTP/2 (RFC 8441 §3).
+    NotOverHttp2,
+    /// The stream of HTTP/2 that was to become a WebSocket was reset.
+    Reset {
+        /// With this code.
+        code: ErrorCode,
     },
     /// Status 101 comes without the fields that say to what the server has switched (§4.1).
     Upgrade,
@@ -74,6 +81,16 @@ impl Display for WebSocketError {
         formatter.write_str(match self {
             Self::Refused { status } => {
                 return write!(formatter, "the server refused the upgrade to WebSocket with status {status}");
+            }
+            Self::NotOverHttp2 => {
+                "the server has no WebSocket over HTTP/2 (its settings lack SETTINGS_ENABLE_CONNECT_PROTOCOL, RFC 8441); use \
+                 http = \"1.1\", or enable the extended CONNECT in the server"
+            }
+            Self::Reset { code } => {
+                return write!(
+                    formatter,
+                    "the server reset the stream that was to become a WebSocket, with the error {code:?}"
+                );
             }
             Self::Upgrade => {
                 "the server answered the upgrade with status 101, but without \"Upgrade: websocket\" and \

@@ -5,7 +5,7 @@ use super::frame::{self, Frame, FrameHeader, HEADER_BYTES, LARGEST_WINDOW_BYTES,
 use super::streams::{LAST_ID, Named};
 use super::{Http2, Stops};
 use crate::answer::{self, Block};
-use crate::error::{AnswerError, ErrorCode, Http2Error, Malformed, Section};
+use crate::error::{AnswerError, Http2Error, Malformed, Section};
 use crate::exchange::{Event, Received, Refusal, Tag};
 use crate::grpc_status::GrpcStatus;
 use crate::request::RequestKind;
@@ -272,8 +272,7 @@ impl Http2 {
             grpc_status,
         };
         if stream.is_uploading {
-            // The server has answered without the rest of the body, which nobody needs any more.
-            self.give_up(tag, ErrorCode::Cancel);
+            self.end_unfinished(tag);
         } else {
             self.streams.end(tag);
         }

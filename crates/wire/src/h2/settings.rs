@@ -72,6 +72,8 @@ pub(super) mod id {
     pub(in crate::h2) use crate::error::INITIAL_WINDOW_SIZE;
     pub(in crate::h2) const MAX_FRAME_SIZE: u16 = 5;
     pub(in crate::h2) const MAX_HEADER_LIST_SIZE: u16 = 6;
+    /// RFC 8441 §3.
+    pub(in crate::h2) const ENABLE_CONNECT_PROTOCOL: u16 = 8;
 }
 
 /// What the server asks of its client.
@@ -81,6 +83,8 @@ pub(super) struct PeerSettings {
     pub(super) concurrent_streams_max: usize,
     pub(super) initial_window_bytes: i64,
     pub(super) frame_bytes_max: usize,
+    /// Whether it takes requests for a tunnel that carries another protocol (RFC 8441).
+    pub(super) takes_tunnels: bool,
 }
 
 impl Default for PeerSettings {
@@ -90,6 +94,7 @@ impl Default for PeerSettings {
             concurrent_streams_max: usize::MAX,
             initial_window_bytes: DEFAULT_WINDOW_BYTES,
             frame_bytes_max: DEFAULT_FRAME_BYTES,
+            takes_tunnels: false,
         }
     }
 }
@@ -117,6 +122,8 @@ impl PeerSettings {
                         return invalid;
                     }
                 }
+                // It may not be taken back (RFC 8441 §3).
+                id::ENABLE_CONNECT_PROTOCOL => self.takes_tunnels |= value == 1,
                 _ => {}
             }
         }

@@ -29,7 +29,26 @@ impl Http2Template {
                 RequestField::Path => Part::Path,
             });
         })?;
+        Ok(Self::of(parts, request))
+    }
+
+    /// The request for a tunnel that carries another protocol, by what is otherwise a GET (RFC 8441 §4).
+    pub(crate) fn of_tunnel(request: &Request<'_>, protocol: &str) -> Result<Self, InvalidRequest> {
+        let fixed = |name: &str, value: &str| Part::Field(Arc::new(EncodedField::new(name, value)));
+        let mut parts = Vec::new();
+        request_fields(request, |field| match field {
+            RequestField::Fixed(":method", _) => {
+                parts.extend([fixed(":method", "CONNECT"), fixed(":protocol", protocol)]);
+            }
+            RequestField::Fixed(name, value) => parts.push(fixed(name, value)),
+            RequestField::Scheme => parts.push(Part::Scheme),
+            RequestField::Path => parts.push(Part::Path),
+        })?;
+        Ok(Self::of(parts, request))
+    }
+
+    fn of(parts: Vec<Part>, request: &Request<'_>) -> Self {
         let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { number, parts, kind: request.method.kind(), body: request.body.into() })
+        Self { number, parts, kind: request.method.kind(), body: request.body.into() }
     }
 }

@@ -9,6 +9,9 @@ pub(super) const NORMAL: u16 = 1000;
 /// What stands for a close frame without a code, and is in none.
 pub(super) const NO_CODE: u16 = 1005;
 
+/// What stands for an end without a close frame, and is in none.
+pub(super) const NO_CLOSE: u16 = 1006;
+
 /// How a peer has closed a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Close {

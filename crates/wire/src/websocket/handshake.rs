@@ -10,13 +10,28 @@ use crate::request::{Body, InvalidRequest, Method, Request, RequestKind, Version
 use crate::response::{Limits, ResponseParser};
 
 const SUBPROTOCOL: &str = "Sec-WebSocket-Protocol";
+/// The version of WebSocket, which every request for one has.
+pub(super) const VERSION: (&str, &str) = ("Sec-WebSocket-Version", "13");
 /// What every request for an upgrade has beside its key.
-const FIELDS: [(&str, &str); 3] =
-    [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")];
+const FIELDS: [(&str, &str); 3] = [("Connection", "Upgrade"), ("Upgrade", "websocket"), VERSION];
 /// What is made for each connection, or would promise what this client cannot do.
 const OWN_FIELDS: [&str; 3] = ["Sec-WebSocket-Key", "Sec-WebSocket-Accept", "Sec-WebSocket-Extensions"];
 /// How much is kept of the first line of a body that says why the upgrade was refused.
 const SHOWN_BYTES: usize = 200;
+
+/// Sees that a request has none of the fields that belong to the handshake.
+///
+/// # Errors
+/// It has one.
+pub(super) fn require_no_own_field(request: &Request<'_>) -> Result<(), InvalidRequest> {
+    let is_own = |name: &str| {
+        OWN_FIELDS.iter().chain(FIELDS.iter().map(|(own, _)| own)).any(|own| name.eq_ignore_ascii_case(own))
+    };
+    match request.headers.iter().find(|(name, _)| is_own(name)) {
+        Some((name, _)) => Err(InvalidRequest::WebSocketField { name: (*name).to_owned() }),
+        None => Ok(()),
+    }
+}
 
 /// A request for an upgrade, without its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,15 +47,7 @@ impl Handshake {
     /// # Errors
     /// A part of the request would break it.
     pub fn new(request: &Request<'_>) -> Result<Self, InvalidRequest> {
-        let is_own = |name: &str| {
-            OWN_FIELDS
-                .iter()
-                .chain(FIELDS.iter().map(|(own, _)| own))
-                .any(|own| name.eq_ignore_ascii_case(own))
-        };
-        if let Some((name, _)) = request.headers.iter().find(|(name, _)| is_own(name)) {
-            return Err(InvalidRequest::WebSocketField { name: (*name).to_owned() });
-        }
+        require_no_own_field(request)?;
         let headers = [request.headers, FIELDS.as_slice()].concat();
         let upgrade = Request {
             version: Version::Http11,
@@ -81,8 +88,12 @@ pub(super) struct Upgrading {
 struct Refused {
     status: u16,
     parser: ResponseParser,
-    body: Vec<u8>,
+    body: FirstLine,
 }
+
+/// The first line of a body that says why there is no WebSocket, as far as it is shown.
+#[derive(Debug, Default)]
+pub(super) struct FirstLine(Vec<u8>);
 
 /// How far the answer has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +130,7 @@ impl Upgrading {
                     let mut refused = Refused {
                         status: 0,
                         parser: ResponseParser::new(Limits::default()),
-                        body: Vec::new(),
+                        body: FirstLine::default(),
                     };
                     refused.read(&head)?;
                     let refused = self.refused.insert(refused);
@@ -135,14 +146,9 @@ impl Upgrading {
         self.refused.as_ref().map(|refused| refused.status).filter(|status| *status > 0)
     }
 
-    /// The first line of what the server says about it, with its odd characters escaped.
+    /// The first line of what the server says about it.
     pub(super) fn reason(&self) -> Option<String> {
-        let body = self.refused.as_ref()?.body.trim_ascii_start();
-        let line = body.split(|byte| *byte == b'\n').next()?.trim_ascii_end();
-        let begin = &line[..line.len().min(SHOWN_BYTES)];
-        let dots = if begin.len() < line.len() { "…" } else { "" };
-        let text: String = String::from_utf8_lossy(begin).chars().map(shown).collect();
-        (!begin.is_empty()).then(|| format!("{text}{dots}"))
+        self.refused.as_ref()?.body.shown()
     }
 
     /// Reads on in a head; gives the bytes that it takes of these where it is whole.
@@ -212,17 +218,40 @@ impl Refused {
     fn read(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
         let Self { status, parser, body } = self;
         let progress = parser.feed_with(bytes, RequestKind::Other, &mut |_, part| {
-            body.extend_from_slice(
-                &part[..part.len().min(SHOWN_BYTES + 1 - body.len().min(SHOWN_BYTES + 1))],
-            );
+            body.take(part);
         })?;
         let known = progress.response.or_else(|| parser.begun());
         *status = known.map_or(*status, |response| response.status);
-        let has_line = body.len() > SHOWN_BYTES || memchr(b'\n', body.trim_ascii_start()).is_some();
-        if progress.response.is_some() || has_line {
+        if progress.response.is_some() || body.is_whole() {
             return Err(WebSocketError::Refused { status: *status }.into());
         }
         Ok(())
+    }
+}
+
+impl FirstLine {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Takes the next part of the body.
+    pub(super) fn take(&mut self, part: &[u8]) {
+        let room = (SHOWN_BYTES + 1).saturating_sub(self.0.len());
+        self.0.extend_from_slice(&part[..part.len().min(room)]);
+    }
+
+    /// Whether no more of the body is needed.
+    pub(super) fn is_whole(&self) -> bool {
+        self.0.len() > SHOWN_BYTES || memchr(b'\n', self.0.trim_ascii_start()).is_some()
+    }
+
+    /// As it is shown, with its odd characters replaced; none where there is nothing.
+    pub(super) fn shown(&self) -> Option<String> {
+        let line = self.0.trim_ascii_start().split(|byte| *byte == b'\n').next()?.trim_ascii_end();
+        let begin = &line[..line.len().min(SHOWN_BYTES)];
+        let dots = if begin.len() < line.len() { "…" } else { "" };
+        let text: String = String::from_utf8_lossy(begin).chars().map(shown).collect();
+        (!begin.is_empty()).then(|| format!("{text}{dots}"))
     }
 }
 

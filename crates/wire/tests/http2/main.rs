@@ -15,3 +15,4 @@ mod requests;
 mod responses;
 mod splits;
 mod support;
+mod websockets;
