@@ -10,6 +10,8 @@ const METHOD: usize = 0;
 const SCHEME: usize = 1;
 const PATH: usize = 2;
 const AUTHORITY: usize = 3;
+/// What a tunnel carries (RFC 8441 §4).
+const PROTOCOL: usize = 4;
 
 /// The fields of one block, as HTTP/2 and HTTP/3 have them. Memory is reused.
 #[derive(Debug, Default)]
@@ -19,10 +21,12 @@ pub(crate) struct Fields {
     pub(crate) content_length: Option<u64>,
     /// Whether the content is a call of gRPC.
     pub(crate) is_grpc: bool,
+    websocket_version: Vec<u8>,
+    protocol: Vec<u8>,
     authority: Vec<u8>,
     host: Option<Vec<u8>>,
     /// Which pseudo-header fields there were.
-    has_pseudo: [bool; 4],
+    has_pseudo: [bool; 5],
     has_regular: bool,
     are_malformed: bool,
     list_bytes: usize,
@@ -36,7 +40,9 @@ impl Fields {
         self.host = None;
         self.content_length = None;
         self.is_grpc = false;
-        self.has_pseudo = [false; 4];
+        self.websocket_version.clear();
+        self.protocol.clear();
+        self.has_pseudo = [false; 5];
         self.has_regular = false;
         self.are_malformed = false;
         self.list_bytes = 0;
@@ -61,12 +67,14 @@ impl Fields {
             b"scheme" => SCHEME,
             b"path" => PATH,
             b"authority" => AUTHORITY,
+            b"protocol" => PROTOCOL,
             _ => return false,
         };
         match place {
             METHOD => self.method.extend_from_slice(value),
             PATH => self.path.extend_from_slice(value),
             AUTHORITY => self.authority.extend_from_slice(value),
+            PROTOCOL => self.protocol.extend_from_slice(value),
             _ => {}
         }
         !std::mem::replace(&mut self.has_pseudo[place], true) && !self.has_regular
@@ -90,6 +98,10 @@ impl Fields {
                 self.is_grpc = value.starts_with(b"application/grpc");
                 true
             }
+            b"sec-websocket-version" => {
+                self.websocket_version.extend_from_slice(value);
+                true
+            }
             b"content-length" => {
                 let length = decimal(value);
                 let is_other = self.content_length.is_some_and(|earlier| Some(earlier) != length);
@@ -100,14 +112,27 @@ impl Fields {
         }
     }
 
-    /// Whether this is a request: with all that belongs to one, of which a tunnel needs less.
+    /// Whether this is a request: with all that belongs to one, of which a tunnel needs less that carries no other protocol.
     pub(crate) fn are_a_request(&self) -> bool {
         let has = self.has_pseudo;
+        let has_path = has[SCHEME] && has[PATH] && !self.path.is_empty();
         let has_target = match self.method.as_slice() {
+            b"CONNECT" if has[PROTOCOL] => has[AUTHORITY] && has_path,
             b"CONNECT" => has[AUTHORITY],
-            _ => has[SCHEME] && has[PATH] && !self.path.is_empty(),
+            _ => has_path && !has[PROTOCOL],
         };
         has[METHOD] && has_target && !self.are_malformed
+    }
+
+    /// Whether this request is for a tunnel that carries another protocol.
+    pub(crate) fn ask_for_a_tunnel(&self) -> bool {
+        self.has_pseudo[PROTOCOL]
+    }
+
+    /// Whether this request is for a WebSocket over HTTP/2 (RFC 8441 §5); where it is, whether in the version that is spoken.
+    pub(crate) fn websocket(&self) -> Option<bool> {
+        let is_websocket = self.has_pseudo[PROTOCOL] && self.protocol.eq_ignore_ascii_case(b"websocket");
+        is_websocket.then(|| self.websocket_version == b"13")
     }
 
     /// Whether this is a request that names its host, in one way or two that agree (RFC 9114 §4.3.1).
@@ -118,12 +143,13 @@ impl Fields {
             Some(host) => !host.is_empty(),
             None => has_authority,
         };
-        self.are_a_request() && names_one
+        // Nobody has said that a tunnel may carry another protocol over HTTP/3.
+        self.are_a_request() && names_one && !self.has_pseudo[PROTOCOL]
     }
 
     /// Whether this may follow a body.
     pub(crate) fn are_trailers(&self) -> bool {
-        self.has_pseudo == [false; 4] && !self.are_malformed
+        self.has_pseudo == [false; 5] && !self.are_malformed
     }
 }
 

@@ -47,6 +47,15 @@ pub enum Ending {
     Reset,
 }
 
+/// What is sent back as it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Echoes {
+    /// Each message of a call of gRPC.
+    Messages,
+    /// Each message of a WebSocket.
+    WebSocket,
+}
+
 /// The parts of an answer.
 #[derive(Clone, Debug)]
 pub struct Reply {
@@ -61,8 +70,8 @@ pub struct Reply {
     has_body: bool,
     /// How the call of gRPC has ended that this answers; none for other requests.
     pub grpc_status: Option<u8>,
-    /// Whether each message of the call that this answers is sent back as it comes.
-    pub echoes: bool,
+    /// What of the request that this answers is sent back as it comes.
+    pub echoes: Option<Echoes>,
 }
 
 impl Reply {
@@ -76,7 +85,7 @@ impl Reply {
             padding_bytes: 0,
             has_body: true,
             grpc_status: None,
-            echoes: false,
+            echoes: None,
         }
     }
 
@@ -106,7 +115,13 @@ impl Reply {
     /// The reply to a call of gRPC, whatever its method: each of its messages.
     #[must_use]
     pub fn to_echoed_call() -> Self {
-        Self { grpc_status: Some(GRPC_OK), echoes: true, ..Self::plain(Status::Ok) }
+        Self { grpc_status: Some(GRPC_OK), echoes: Some(Echoes::Messages), ..Self::plain(Status::Ok) }
+    }
+
+    /// The reply to a request for a WebSocket over HTTP/2: it is open, and its messages are echoed.
+    #[must_use]
+    pub fn to_websocket() -> Self {
+        Self { echoes: Some(Echoes::WebSocket), ..Self::plain(Status::Ok) }
     }
 
     /// The same, as this outcome has it.

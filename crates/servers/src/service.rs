@@ -15,6 +15,11 @@ pub trait Service {
         Reply::to_call(1)
     }
 
+    /// The reply to a request for a WebSocket at this target, over HTTP/2; asked as the other ones.
+    fn reply_to_websocket(&mut self, _target: &[u8]) -> Reply {
+        Reply::to_websocket()
+    }
+
     /// What becomes of the next request that is whole.
     fn fate(&mut self) -> Fate;
 }

@@ -6,7 +6,7 @@ use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{self, FrameHeader, flag, kind};
 
 use crate::http::Status;
-use crate::reply::{Ending, Reply};
+use crate::reply::{Echoes, Ending, Reply};
 
 /// The longest header block: a status and a length as literals.
 const BLOCK_BYTES_MAX: usize = 28;
@@ -38,7 +38,8 @@ impl Answer {
         answer.append_status();
         if answer.reply.grpc_status.is_some() {
             answer.append(&GRPC_CONTENT_TYPE);
-        } else {
+        } else if answer.reply.echoes != Some(Echoes::WebSocket) {
+            // What opens a tunnel has no length (RFC 9110 §8.6).
             answer.append(&CONTENT_LENGTH);
             answer.append_counted(answer.reply.stated_bytes());
         }

@@ -1,4 +1,5 @@
-//! Calls of gRPC whose messages are echoed: each when it is whole, and one that is too long for that as it comes.
+//! What is echoed on a stream. Of calls of gRPC each message is, when it is whole, and one that is too long for that as it
+//! comes; of a WebSocket each frame as it comes.
 
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use super::answer::{Answer, call_end, write_reset, write_window_update};
 use super::settings::PeerSettings;
 use super::windows::SendWindows;
 use super::{Last, Output, Service, WINDOW_BYTES};
-use crate::reply::Outcome;
+use crate::reply::{Echoes, Outcome};
+use crate::websocket;
 
 /// The number of the status of a call that ends well, and of one that fails here.
 const OK: u8 = 0;
@@ -25,41 +27,70 @@ pub(super) struct Echo {
     whole_bytes: usize,
     /// What was sent back, or was padding, since the client was given that much more.
     used_bytes: i64,
-    messages: GrpcMessages,
+    source: Source,
     has_head: bool,
+    /// Whether the client has ended its side.
+    is_ended: bool,
     /// No message is sent before.
     due: Option<Duration>,
     end: Option<End>,
+}
+
+/// Whose messages are echoed.
+#[derive(Debug)]
+enum Source {
+    Call(GrpcMessages),
+    WebSocket {
+        echo: websocket::Echo,
+        /// What has come, and whose echo was not sent, or not all of it.
+        unsent_bytes: usize,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Status(u8),
     Reset,
+    /// Of a WebSocket.
+    Closed,
 }
 
-impl Default for Echo {
-    fn default() -> Self {
+impl Echo {
+    /// An echo of nothing yet.
+    pub(super) fn of(echoes: Echoes) -> Self {
+        let source = match echoes {
+            Echoes::Messages => Source::Call(GrpcMessages::default()),
+            Echoes::WebSocket => Source::WebSocket { echo: websocket::Echo::default(), unsent_bytes: 0 },
+        };
         Self {
             window: WINDOW_BYTES,
             bytes: Vec::new(),
             whole_bytes: 0,
             used_bytes: 0,
-            messages: GrpcMessages::default(),
+            source,
             has_head: false,
+            is_ended: false,
             due: None,
             end: None,
         }
     }
-}
 
-impl Echo {
     /// Takes a part of the client's messages; behind one that is to fail, and behind the last one of the connection, there is
     /// nothing. Says whether one was that.
     pub(super) fn take(&mut self, mut part: &[u8], service: &mut impl Service) -> Option<Last> {
+        let messages = match &mut self.source {
+            Source::Call(messages) => messages,
+            Source::WebSocket { echo, unsent_bytes } => {
+                *unsent_bytes += part.len();
+                echo.receive(part, &mut self.bytes);
+                self.whole_bytes = self.bytes.len();
+                self.end = self.end.or(echo.is_over().then_some(End::Closed));
+                return None;
+            }
+        };
         let mut last = None;
         while !part.is_empty() && self.end.is_none() {
-            let (read, is_whole) = self.messages.read_one(part, &mut |_| ());
+            let (read, is_whole) = messages.read_one(part, &mut |_| ());
             self.bytes.extend_from_slice(&part[..read]);
             part = &part[read..];
             if is_whole {
@@ -77,9 +108,12 @@ impl Echo {
                 self.whole_bytes = self.bytes.len();
                 last = fate.last;
                 if last.is_some() {
-                    self.end();
+                    break;
                 }
             }
+        }
+        if last.is_some() {
+            self.end();
         }
         last
     }
@@ -91,8 +125,22 @@ impl Echo {
 
     /// No more messages are taken: the client has none, or the connection ends.
     pub(super) fn end(&mut self) {
-        self.end.get_or_insert(End::Status(OK));
+        self.end.get_or_insert(match self.source {
+            Source::Call(_) => End::Status(OK),
+            Source::WebSocket { .. } => End::Closed,
+        });
         self.bytes.truncate(self.whole_bytes);
+    }
+
+    /// The client has ended its side.
+    pub(super) fn end_of_client(&mut self) {
+        self.is_ended = true;
+        self.end();
+    }
+
+    /// Whether this side of a WebSocket ends before that of the client.
+    pub(super) fn ends_first(&self) -> bool {
+        self.end == Some(End::Closed) && !self.is_ended
     }
 
     /// Whether no more messages are taken.
@@ -127,7 +175,8 @@ impl Echo {
             false => self.whole_bytes,
         };
         let ends_well = matches!(self.end, Some(End::Status(_))) && !is_held;
-        if (sendable > 0 || ends_well) && !std::mem::replace(&mut self.has_head, true) {
+        let is_websocket = matches!(self.source, Source::WebSocket { .. });
+        if (sendable > 0 || ends_well || is_websocket) && !std::mem::replace(&mut self.has_head, true) {
             answer.write_first_head(id, peer.take_table_change(), output.bytes);
         }
         let sent = windows.send(0..sendable, output, |part, to| {
@@ -135,7 +184,7 @@ impl Echo {
         });
         self.bytes.drain(..sent);
         self.whole_bytes = self.whole_bytes.saturating_sub(sent);
-        self.is_used(sent);
+        self.note_sent(sent);
         match self.end {
             None => {
                 self.give_back(id, output);
@@ -147,11 +196,26 @@ impl Echo {
                 frame::write(kind::HEADERS, flags, id, call_end(status).bytes(), output.bytes);
                 true
             }
+            Some(End::Closed) => {
+                frame::write(kind::DATA, flag::END_STREAM, id, &[], output.bytes);
+                true
+            }
             Some(End::Reset) => {
                 write_reset(id, ErrorCode::InternalError, output.bytes);
                 true
             }
         }
+    }
+
+    /// That much was sent back. What comes of a WebSocket has other headers, and is not kept when all of its echo was sent.
+    fn note_sent(&mut self, sent: usize) {
+        let is_all = self.bytes.is_empty();
+        let used = match &mut self.source {
+            Source::Call(_) => sent,
+            Source::WebSocket { unsent_bytes, .. } if is_all => std::mem::take(unsent_bytes),
+            Source::WebSocket { .. } => 0,
+        };
+        self.is_used(used);
     }
 
     /// Lets the client send as much more as is not kept any more, when that is half of what it may.

@@ -17,6 +17,8 @@ const LONGEST_REMEMBERED: usize = 1024;
 pub(super) struct Head {
     pub(super) answer: Answer,
     pub(super) content_length: Option<u64>,
+    /// Whether a tunnel is refused, whose client waits for the answer before it says more.
+    pub(super) refuses_tunnel: bool,
 }
 
 /// The header breaks the rules, which ends its stream and not the connection.
@@ -40,7 +42,11 @@ impl Default for HeadReader {
     fn default() -> Self {
         Self {
             decoder: Decoder::new(DEFAULT_TABLE_BYTES),
-            last: Head { answer: Answer::new(Reply::plain(Status::BadRequest)), content_length: None },
+            last: Head {
+                answer: Answer::new(Reply::plain(Status::BadRequest)),
+                content_length: None,
+                refuses_tunnel: false,
+            },
             last_block: Vec::new(),
             last_changes: None,
             fields: Fields::default(),
@@ -66,8 +72,14 @@ impl HeadReader {
             return Ok(Err(Malformed));
         }
         let Fields { method, path, content_length, is_grpc, .. } = &self.fields;
-        let reply = if *is_grpc { service.reply_to_call() } else { service.reply(method, path) };
-        self.last = Head { answer: Answer::new(reply), content_length: *content_length };
+        let reply = match self.fields.websocket() {
+            Some(true) => service.reply_to_websocket(path),
+            Some(false) => Reply::plain(Status::BadRequest),
+            None if *is_grpc => service.reply_to_call(),
+            None => service.reply(method, path),
+        };
+        let refuses_tunnel = self.fields.ask_for_a_tunnel() && reply.echoes.is_none();
+        self.last = Head { answer: Answer::new(reply), content_length: *content_length, refuses_tunnel };
         if self.decoder.changes() == changes && block.len() <= LONGEST_REMEMBERED {
             self.last_block.clear();
             self.last_block.extend_from_slice(block);

@@ -7,7 +7,7 @@
 //! What a client can make a connection keep is bounded: a frame by 16 KiB, a header block by [`HEADER_BYTES_MAX`], the
 //! dynamic table by 4 KiB, streams by [`STREAMS_MAX`], each with a reference to its body and not a copy, and what is
 //! written by what the [`Output`] takes, but for answers to frames that ask for one, which are hardly longer than these.
-//! Only of a call whose messages are echoed what it says is kept: each by the window of its stream, 1 MiB, and all of
+//! Only of a call or a WebSocket (RFC 8441) whose messages are echoed what it says is kept: each by the window of its stream, 1 MiB, and all of
 //! them by as many windows as there are streams.
 
 mod answer;
@@ -73,7 +73,7 @@ pub struct Connection {
     streams: Streams,
     /// The newest stream that the client has opened.
     last_id: u32,
-    /// The streams that were reset here before the client had ended them, the oldest first: what still comes is ignored.
+    /// The streams that were ended here before the client had ended them, the oldest first: what still comes is ignored.
     reset_ids: VecDeque<u32>,
     /// What the client may still send, and what may be sent to it, on all streams together.
     receive_window: i64,

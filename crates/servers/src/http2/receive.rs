@@ -4,6 +4,7 @@ use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{self, Frame, FrameHeader, LARGEST_WINDOW_BYTES, PREFACE, flag, kind};
 
 use super::answer::Answer;
+use super::echo::Echo;
 use super::head::Malformed;
 use super::streams::{State, Stream};
 use super::{Connection, HEADER_BYTES_MAX, Output, STREAMS_MAX, Service, WINDOW_BYTES, windows};
@@ -238,6 +239,9 @@ impl Connection {
             self.reset(id, ErrorCode::RefusedStream, output);
         } else if ends_stream {
             self.answer_last(id, service, output);
+        } else if self.heads.last.refuses_tunnel {
+            self.ignore(id);
+            self.answer_last(id, service, output);
         } else {
             let answer = Answer::clone(&self.heads.last.answer);
             let receiving = State::Receiving { window: WINDOW_BYTES, remaining_bytes: content_length };
@@ -245,9 +249,9 @@ impl Connection {
             self.streams.push(Stream {
                 id,
                 answer,
-                state: if echoes { State::Echoing } else { receiving },
+                state: if echoes.is_some() { State::Echoing } else { receiving },
                 send_window: self.peer.initial_window_bytes,
-                echo: echoes.then(Box::default),
+                echo: echoes.map(|echoes| Box::new(Echo::of(echoes))),
                 events: None,
             });
         }
@@ -328,7 +332,7 @@ impl Connection {
         // It may have been reset meanwhile.
         let Some(stream) = self.streams.get_mut(id) else { return };
         if let Some(echo) = &mut stream.echo {
-            echo.end();
+            echo.end_of_client();
         }
         let State::Receiving { remaining_bytes, .. } = stream.state else { return };
         if remaining_bytes.is_some_and(|missing| missing > 0) {

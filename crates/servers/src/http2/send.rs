@@ -1,5 +1,7 @@
 //! What is sent: answers as the windows allow, and what the protocol itself has to say.
 
+use std::collections::VecDeque;
+
 use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{self, DEFAULT_WINDOW_BYTES, kind};
 
@@ -17,8 +19,9 @@ pub(super) fn write_settings(to: &mut Vec<u8>) {
     let settings = [
         (id::MAX_CONCURRENT_STREAMS, u32::try_from(STREAMS_MAX).unwrap_or(u32::MAX)),
         (id::INITIAL_WINDOW_SIZE, u32::try_from(WINDOW_BYTES).unwrap_or(u32::MAX)),
+        (id::ENABLE_CONNECT_PROTOCOL, 1),
     ];
-    let mut payload = [0; 12];
+    let mut payload = [0; 18];
     for (bytes, (setting, value)) in payload.as_chunks_mut::<6>().0.iter_mut().zip(settings) {
         bytes[..2].copy_from_slice(&setting.to_be_bytes());
         bytes[2..].copy_from_slice(&value.to_be_bytes());
@@ -37,11 +40,13 @@ impl Connection {
     /// Ends a stream because of a fault of the client. What it has sent on it meanwhile is ignored.
     pub(super) fn reset(&mut self, stream: u32, code: ErrorCode, output: &mut Output<'_>) {
         self.streams.remove(stream);
-        if self.reset_ids.len() == RESET_IDS_MAX {
-            self.reset_ids.pop_front();
-        }
-        self.reset_ids.push_back(stream);
+        self.ignore(stream);
         write_reset(stream, code, output.bytes);
+    }
+
+    /// Ignores what a client sends on a stream that is ended here.
+    pub(super) fn ignore(&mut self, stream: u32) {
+        ignore(&mut self.reset_ids, stream);
     }
 
     /// Answers the request that was read last, which is whole: at once where nothing holds the answer back.
@@ -100,12 +105,23 @@ impl Connection {
         if self.streams.is_empty() {
             return;
         }
-        let Self { streams, send_window, peer, .. } = self;
+        let Self { streams, send_window, peer, reset_ids, .. } = self;
         streams.retain(|stream| {
             let is_done = output.has_room() && stream.send(send_window, peer, output);
+            if is_done && stream.echo.as_ref().is_some_and(|echo| echo.ends_first()) {
+                ignore(reset_ids, stream.id);
+            }
             !is_done
         });
     }
+}
+
+/// Notes a stream that was ended here before the client had ended it.
+fn ignore(ids: &mut VecDeque<u32>, stream: u32) {
+    if ids.len() == RESET_IDS_MAX {
+        ids.pop_front();
+    }
+    ids.push_back(stream);
 }
 
 impl Stream {

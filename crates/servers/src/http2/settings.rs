@@ -11,6 +11,8 @@ pub(super) mod id {
     pub(in crate::http2) const MAX_CONCURRENT_STREAMS: u16 = 3;
     pub(in crate::http2) const INITIAL_WINDOW_SIZE: u16 = 4;
     pub(in crate::http2) const MAX_FRAME_SIZE: u16 = 5;
+    /// RFC 8441 §3.
+    pub(in crate::http2) const ENABLE_CONNECT_PROTOCOL: u16 = 8;
 }
 
 /// A longer frame than this saves nothing.

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use loadcurve_servers::http::Status;
 use loadcurve_servers::http2::{Connection, Fate, Output, Service};
 use loadcurve_servers::reply::{Content, Reply};
 
 use super::script::Played;
 use super::step::Step;
 use super::transport::{BATCH_BYTES, Transport};
+
+/// Where one WebSocket's messages go to all others.
+const BROADCAST: &[u8] = b"/broadcast";
 
 /// What streams are answered with, and how that goes.
 pub(super) struct Streams<'a> {
@@ -24,6 +28,11 @@ impl Service for Streams<'_> {
 
     fn reply_to_call(&mut self) -> Reply {
         self.to_call.cloned().unwrap_or_else(|| Reply::to_call(1))
+    }
+
+    /// Messages go to others over HTTP/1.1 alone.
+    fn reply_to_websocket(&mut self, target: &[u8]) -> Reply {
+        if target == BROADCAST { Reply::plain(Status::NotFound) } else { Reply::to_websocket() }
     }
 
     #[inline]

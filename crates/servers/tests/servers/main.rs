@@ -11,6 +11,7 @@ mod folder;
 mod frames;
 mod grpc;
 mod http2;
+mod http2_websocket;
 mod http3;
 mod limit_http2;
 mod memory;
