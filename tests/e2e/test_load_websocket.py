@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from support.certificates import NAME, make_authority
 from support.limit_server import limit_server
 from support.recording_server import recording_server
+from support.tls_proxy import tls_proxy
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +29,18 @@ def test_a_refused_upgrade_is_named_and_nothing_is_measured(sandbox):
         finished = sandbox.run("load", f"ws://{server.authority}/chat", "--body", "x", "-n", 1)
     assert finished.returncode == 4
     assert "the server refused the upgrade to WebSocket with status 204" in finished.stderr
+
+
+def test_the_same_is_so_over_tls(sandbox, tmp_path):
+    issued = make_authority(tmp_path, "authority").issue(NAME)
+    with recording_server() as server, tls_proxy(int(server.authority.rpartition(":")[2]), issued) as port:
+        load = ("load", f"wss://127.0.0.1:{port}/chat", "--insecure", "--body", "x", "-n", 1)
+        finished = sandbox.run(*load)
+    assert (finished.returncode, finished.stdout) == (4, "")
+    said = (
+        f"WebSocket over TLS failed with 127.0.0.1:{port}: the server refused the upgrade to WebSocket with"
+    )
+    assert said in " ".join(finished.stderr.split())
 
 
 def test_each_message_that_is_published_reaches_each_subscriber(sandbox, address):

@@ -104,6 +104,10 @@ closed: stream_for = "5s"
 closed: messages = "websocket"\ngrpc = { message = "{}" }
     :10: load.grpc: only used with messages = "grpc", and this load has "websocket"; remove it; body is
     what a WebSocket sends
+closed: messages = "websocket"\nhttp = "3"
+    :10: load.http: found 3, but a WebSocket is opened over "1.1" or "2"; expected one of them
+closed: messages = "websocket"\nhttp = "2"\nsubscribers = 5
+    :11: load.subscribers: only used over HTTP/1.1; set http to 1.1, or remove it
 closed: messages = "events"\nmessage_type = "text"
     :10: load.message_type: only used with messages = "websocket", and this load has "events"; remove it
 closed: messages = "events"\npipeline = 2

@@ -1,13 +1,11 @@
 //! Whether a server speaks in clear text as a plan asks for, which is known before its load.
 
 use loadcurve_plan::{HttpLoad, Nanos};
-use loadcurve_record::Failure;
 use loadcurve_wire::{HttpExchange, Readiness, Stream};
 
-use crate::dialogue::{Dialogue, Patience, Unanswered};
 use crate::error::StartError;
 use crate::limit::Limit;
-use crate::one_connection::epoll;
+use crate::opening;
 use crate::protection;
 use crate::visitor::Protocol;
 
@@ -30,19 +28,9 @@ pub(crate) fn agree<E: HttpExchange<Carrier = Stream>>(
     if exchange.readiness() != Readiness::Handshaking {
         return Ok(());
     }
-    let patience = Patience {
-        timeout: limit.left(),
-        counted_bytes_max: 0,
-        is_stream: false,
-        is_interrupted: limit.is_interrupted,
-    };
-    match Dialogue::<_, E>::open(epoll(plan)?, settings, patience) {
-        Ok(dialogue) => {
-            dialogue.say_goodbye();
-            limit.go_on()
-        }
-        Err(Unanswered { failure: Failure::ConnectRefused | Failure::ConnectTimeout, .. }) => limit.go_on(),
-        Err(Unanswered { text, .. }) => {
+    match opening::refused::<E>(plan, limit, settings)? {
+        None => limit.go_on(),
+        Some(text) => {
             refuse_tls(plan, limit.is_interrupted)?;
             let (Protocol { title, .. }, authority) = (protocol, &plan.work.authority);
             Err(StartError::Machine(format!("{title} in clear text failed with {authority}: {text}")))

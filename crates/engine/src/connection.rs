@@ -365,7 +365,9 @@ pub(crate) fn refused(malformed: Malformed) -> Failure {
     match malformed {
         Malformed::Protection => Failure::TlsFailed,
         Malformed::Unasked => Failure::Unasked,
-        Malformed::WebSocket(WebSocketError::Refused { .. }) => Failure::UpgradeRefused,
+        Malformed::WebSocket(
+            WebSocketError::Refused { .. } | WebSocketError::NotOverHttp2 | WebSocketError::Reset { .. },
+        ) => Failure::UpgradeRefused,
         Malformed::WebSocket(_) => Failure::WebsocketFault,
         Malformed::Http3(_) => Failure::H3Fault,
         _ => Failure::Malformed,

@@ -64,6 +64,7 @@ mod messages;
 #[path = "../../ycsb/src/once_lock.rs"]
 mod once_lock;
 mod one_connection;
+mod opening;
 mod part;
 mod part_row;
 mod places;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use loadcurve_plan::{HttpLoad, Nanos, Tls as Plan, Verify};
 use loadcurve_quic::connection::Windows;
@@ -20,6 +21,7 @@ use crate::io::{Event, Io as _, Slot};
 use crate::limit::Limit;
 use crate::merged::Merged;
 use crate::one_connection::epoll;
+use crate::opening;
 use crate::result::{Agreed, Certificate, Handshakes, MeasuredHandshakes, TlsSummary};
 use crate::transport::Transport as _;
 use crate::visitor::{ExchangeVisitor, Look, Protocol, Spoken};
@@ -47,8 +49,7 @@ pub(crate) fn over_tls<E: HttpExchange<Carrier = Stream> + 'static, S: ExchangeV
     inner: E::Settings,
     visitor: S,
 ) -> Result<S::Outcome, StartError> {
-    let client = Client::new(tls, plan.model.connections(), protocol.name, protocol.is_required)
-        .map_err(|InvalidSettings(text)| StartError::Plan(text))?;
+    let client = new_client(plan, tls, protocol)?;
     let look = looked(plan, limit, &client)?;
     limit.go_on()?;
     let look = match look {
@@ -58,7 +59,23 @@ pub(crate) fn over_tls<E: HttpExchange<Carrier = Stream> + 'static, S: ExchangeV
             return Err(StartError::Machine(format!("TLS failed with {}: {text}", plan.work.authority)));
         }
     };
+    if look.is_some() && protocol.may_be_refused {
+        // With a client of its own, so that no connection of the load resumes its session.
+        let client = new_client(plan, tls, protocol)?;
+        let settings = Settings { client, inner: inner.clone() };
+        if let Some(text) = opening::refused::<Tls<E>>(plan, limit, &settings)? {
+            let (Protocol { title, .. }, authority) = (protocol, &plan.work.authority);
+            return Err(StartError::Machine(format!("{title} over TLS failed with {authority}: {text}")));
+        }
+        limit.go_on()?;
+    }
     visitor.visit::<Tls<E>>(Spoken { settings: Settings { client, inner }, look })
+}
+
+/// What the connections of a load ask for in their handshakes.
+fn new_client(plan: &HttpLoad, tls: &Plan, protocol: Protocol) -> Result<Arc<Client>, StartError> {
+    Client::new(tls, plan.model.connections(), protocol.name, protocol.is_required)
+        .map_err(|InvalidSettings(text)| StartError::Plan(text))
 }
 
 /// One look at the server of a plan, on a connection as the load makes them.

@@ -34,7 +34,7 @@ pub use body_lines::body_lines;
 pub use list::{ListedRequest, RequestList};
 pub use reader::{expected_statuses, sample};
 pub(crate) use template::Template;
-pub(crate) use websocket::websocket_settings;
+pub(crate) use websocket::{websocket_http2_settings, websocket_settings};
 #[cfg(test)]
 pub(crate) use work::shown;
 

@@ -3,23 +3,29 @@
 use loadcurve_plan::{self as plan, Call, Http, HttpLoad, HttpVersion, Messages};
 use loadcurve_wire::{
     FanOutWebSocket, Grpc, GrpcAnswer, GrpcSettings, Hpack, Http1, Http2, Http2Settings, HttpExchange,
-    Scheme, Stream, WebSocket,
+    Scheme, Stream, WebSocket, WebSocketHttp2,
 };
 
 use crate::agreement;
 use crate::error::StartError;
 use crate::limit::Limit;
 use crate::protection;
-use crate::requests::websocket_settings;
+use crate::requests::{websocket_http2_settings, websocket_settings};
 use crate::visitor::{ExchangeVisitor, Protocol, ProtocolVisitor, Spoken};
 
-const HTTP1: Protocol = Protocol { title: "HTTP/1.1", name: "http/1.1", is_required: false };
+const HTTP1: Protocol =
+    Protocol { title: "HTTP/1.1", name: "http/1.1", is_required: false, may_be_refused: false };
 
 /// Over TLS it is HTTP/1.1 that is agreed on, by which it begins.
-const WEBSOCKET: Protocol = Protocol { title: "WebSocket", name: "http/1.1", is_required: false };
+const WEBSOCKET: Protocol =
+    Protocol { title: "WebSocket", name: "http/1.1", is_required: false, may_be_refused: true };
+
+/// Its streams are those of HTTP/2.
+const WEBSOCKET_HTTP2: Protocol =
+    Protocol { title: "WebSocket over HTTP/2", name: "h2", is_required: true, may_be_refused: true };
 
 /// Nobody has agreed to HTTP/2 who does not name it.
-const HTTP2: Protocol = Protocol { title: "HTTP/2", name: "h2", is_required: true };
+const HTTP2: Protocol = Protocol { title: "HTTP/2", name: "h2", is_required: true, may_be_refused: false };
 
 /// Runs `visitor` with the protocol of a plan's work. Nothing is asked of its server.
 ///
@@ -27,17 +33,12 @@ const HTTP2: Protocol = Protocol { title: "HTTP/2", name: "h2", is_required: tru
 /// As the visitor says.
 pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Result<V::Outcome, StartError> {
     if let Some(Messages::WebSocket(websocket)) = &work.messages {
-        let settings = websocket_settings(work, *websocket)?;
-        return match websocket.subscribers {
-            None => visitor.visit::<WebSocket>(WEBSOCKET, settings),
-            Some(_) => visitor.visit::<FanOutWebSocket>(WEBSOCKET, settings),
-        };
+        return visit_websocket(work, *websocket, visitor);
     }
     match work.http {
         HttpVersion::Http10 | HttpVersion::Http11 => visitor.visit::<Http1>(HTTP1, ()),
         HttpVersion::Http2 => {
-            let scheme = if work.tls.is_some() { Scheme::Https } else { Scheme::Http };
-            let http2 = http2_settings(&work.h2, scheme);
+            let http2 = http2_settings(work);
             match &work.messages {
                 Some(Messages::Grpc(grpc)) => {
                     let answer = match grpc.call {
@@ -52,6 +53,23 @@ pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Res
             }
         }
         HttpVersion::Http3 => visitor.visit_http3(),
+    }
+}
+
+/// Runs `visitor` with the exchange of a plan whose requests are messages of WebSocket.
+fn visit_websocket<V: ProtocolVisitor>(
+    work: &Http,
+    websocket: plan::WebSocket,
+    visitor: V,
+) -> Result<V::Outcome, StartError> {
+    if work.http == HttpVersion::Http2 {
+        let settings = websocket_http2_settings(work, websocket, http2_settings(work))?;
+        return visitor.visit::<WebSocketHttp2>(WEBSOCKET_HTTP2, settings);
+    }
+    let settings = websocket_settings(work, websocket)?;
+    match websocket.subscribers {
+        None => visitor.visit::<WebSocket>(WEBSOCKET, settings),
+        Some(_) => visitor.visit::<FanOutWebSocket>(WEBSOCKET, settings),
     }
 }
 
@@ -103,13 +121,14 @@ impl<V: ExchangeVisitor> ProtocolVisitor for Agreeing<'_, V> {
 }
 
 /// How an exchange speaks HTTP/2 as a plan has it.
-fn http2_settings(h2: &plan::Http2, scheme: Scheme) -> Http2Settings {
+fn http2_settings(work: &Http) -> Http2Settings {
+    let h2 = &work.h2;
     Http2Settings {
         hpack: match h2.hpack {
             plan::Hpack::Indexed => Hpack::Indexed,
             plan::Hpack::Literal => Hpack::Literal,
         },
-        scheme,
+        scheme: if work.tls.is_some() { Scheme::Https } else { Scheme::Http },
         stream_window_bytes: h2.stream_window_bytes,
         connection_window_bytes: h2.connection_window_bytes,
         ..Http2Settings::default()

@@ -24,6 +24,8 @@ pub(crate) struct Protocol {
     pub(crate) name: &'static str,
     /// Whether a server must name it, too.
     pub(crate) is_required: bool,
+    /// Whether it begins with a request that a server may refuse, also one that has named it.
+    pub(crate) may_be_refused: bool,
 }
 
 /// How connections speak, and what the server has shown of itself when it was asked whether it does.

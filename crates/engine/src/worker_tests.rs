@@ -26,6 +26,7 @@ mod slowest;
 mod timers;
 mod uploads;
 mod verdicts;
+mod websocket_http2;
 mod works;
 
 use loadcurve_plan::{

@@ -241,8 +241,14 @@ impl Http {
 
     fn validate_websocket(&self) -> Result<(), InvalidPlan> {
         let refuse = |text: &str| Err(InvalidPlan(text.into()));
-        if self.http != HttpVersion::Http11 {
-            return refuse("a WebSocket begins with a request of HTTP/1.1: use no other version with it");
+        match (self.http, self.subscribers()) {
+            (HttpVersion::Http11, _) | (HttpVersion::Http2, None) => {}
+            (HttpVersion::Http2, Some(_)) => {
+                return refuse(
+                    "messages go to subscribers over HTTP/1.1: use http = \"1.1\" with subscribers",
+                );
+            }
+            _ => return refuse("a WebSocket is opened over HTTP/1.1 or HTTP/2: use one of them"),
         }
         if self.way.proxied.is_some() && self.tls.is_none() {
             return refuse("a WebSocket in clear text goes through no proxy here: use wss://");

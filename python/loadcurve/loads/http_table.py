@@ -18,6 +18,7 @@ from loadcurve.loads.early_data import problems_of_early_data
 from loadcurve.loads.entries import path_of, source_of
 from loadcurve.loads.grpc import problems_of_calls
 from loadcurve.loads.http_keys import HttpKeys
+from loadcurve.loads.messages import problems_of_websocket
 from loadcurve.loads.request_files import has_weight, naming_others, with_requests_read
 from loadcurve.loads.requests import VERIFIED_PATHS_MAX, LongList, sampled_paths
 from loadcurve.loads.sent import header_fields
@@ -29,6 +30,7 @@ from loadcurve.protocol import (
     HTTP1_0,
     HTTP2,
     HTTP3,
+    WEBSOCKET,
     has_streams,
     http_family,
 )
@@ -174,6 +176,8 @@ class HttpLoadTable(HttpKeys):
             yield from problems_of_calls(
                 self.grpc, self.http, self.requests, self.asked, self._of_streams(at)
             )
+        if self.messages == WEBSOCKET:
+            yield from problems_of_websocket(self.http, at)
         yield from self._several_ways()
         yield from self._problems_of_messages(at)
 

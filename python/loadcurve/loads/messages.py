@@ -9,7 +9,7 @@ from loadcurve.loads.grpc import Grpc, GrpcTable
 from loadcurve.loads.option import CommandLine, OtherTools, Planned
 from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.values import Duration, PositiveCount
-from loadcurve.protocol import EVENTS, GRPC, WEBSOCKET, Messages
+from loadcurve.protocol import EVENTS, GRPC, HTTP1_1, HTTP2, WEBSOCKET, AskedHttp, Messages
 from loadcurve.toml.problems import Problem
 
 OWN_MESSAGES: Final = OtherTools(takes_any=False, reason="measures requests, and no messages")
@@ -37,8 +37,8 @@ class MessagesTable(LoadTable):
     ] = None
     """What answers are streams of: with `"events"`, of server-sent events, or of lines: each is
     measured for itself; with `"grpc"`, requests are calls of gRPC; with `"websocket"`, each body is a message
-    of a WebSocket, which the server's next message answers, or which `subscribers` receive. Unless set, an
-    answer is a whole.
+    of a WebSocket, which the server's next message answers, or which `subscribers` receive; with
+    `http = "2"`, each of a connection's `streams` is a WebSocket. Unless set, an answer is a whole.
     """
     event_format: Annotated[
         Literal["sse", "lines"] | None,
@@ -114,9 +114,9 @@ class MessagesTable(LoadTable):
         Planned("messages"),
         OWN_MESSAGES,
     ] = None
-    """With WebSocket: how many further connections listen, to which the server sends what the `connections`
-    publish. Each message carries a marker, in place of `{marker}` in its body, or in front of it. Unless set,
-    the server's next message answers the one that was sent.
+    """With WebSocket over HTTP/1.1: how many further connections listen, to which the server sends what the
+    `connections` publish. Each message carries a marker, in place of `{marker}` in its body, or in front of
+    it. Unless set, the server's next message answers the one that was sent.
     """
 
     def _problems_of_subscribers(self, at: Swept) -> Iterator[Problem]:
@@ -154,3 +154,13 @@ class MessagesTable(LoadTable):
             return f"{only}; set it as well, or remove it"
         sent = "; body is what a WebSocket sends" if (key, self.messages) == ("grpc", WEBSOCKET) else ""
         return f'{only}, and this load has "{self.messages}"; remove it{sent}'
+
+
+def problems_of_websocket(http: AskedHttp, at: Swept) -> Iterator[Problem]:
+    """Check that WebSockets can be opened over a version, and that messages reach subscribers over it."""
+    if http not in {HTTP1_1, HTTP2}:
+        text = f'found {http}, but a WebSocket is opened over "{HTTP1_1}" or "{HTTP2}"; expected one of them'
+        yield Problem(("load", "http"), text)
+    elif http == HTTP2 and (at.gives("subscribers") or "subscribers" in at.sweep):
+        text = f"only used over HTTP/{HTTP1_1}; set http to {HTTP1_1}, or remove it"
+        yield Problem(at.place("subscribers"), text)

@@ -6,8 +6,8 @@ use std::str;
 
 use loadcurve_plan::{self as plan, Http, MessageType, Request, Requests};
 use loadcurve_wire::{
-    Body, Handshake, InvalidRequest, MessageKind, Method, Request as WireRequest, Target, Version,
-    WebSocketSettings, websocket::Text,
+    Body, Handshake, Http2Settings, InvalidRequest, MessageKind, Method, Request as WireRequest, Target,
+    Version, WebSocketHttp2Settings, WebSocketSettings, websocket::Text,
 };
 
 use super::body::BodyFile;
@@ -26,6 +26,29 @@ pub(crate) fn websocket_settings(
     work: &Http,
     websocket: plan::WebSocket,
 ) -> Result<WebSocketSettings, StartError> {
+    settings(work, websocket, |request, kind, seed| {
+        Handshake::new(request).map(|handshake| WebSocketSettings::new(handshake, kind, seed))
+    })
+}
+
+/// The same over HTTP/2, which is spoken so.
+///
+/// # Errors
+/// As for [`websocket_settings`].
+pub(crate) fn websocket_http2_settings(
+    work: &Http,
+    websocket: plan::WebSocket,
+    http2: Http2Settings,
+) -> Result<WebSocketHttp2Settings, StartError> {
+    settings(work, websocket, |request, kind, seed| WebSocketHttp2Settings::new(request, kind, seed, http2))
+}
+
+/// What `make` makes of the request for a WebSocket, of what its messages are, and of a seed.
+fn settings<S>(
+    work: &Http,
+    websocket: plan::WebSocket,
+    make: impl FnOnce(&WireRequest<'_>, MessageKind, u64) -> Result<S, InvalidRequest>,
+) -> Result<S, StartError> {
     let Requests::Given(requests) = &work.requests else {
         return Err(StartError::Plan(
             "messages are the bodies of requests, which a list does not have".into(),
@@ -51,11 +74,9 @@ pub(crate) fn websocket_settings(
         body: Body::Bytes(&[]),
         is_chunked: false,
     };
-    let handshake =
-        Handshake::new(&request).map_err(|invalid: InvalidRequest| StartError::Plan(invalid.to_string()))?;
     // Another key and another mask each time, also where a load is repeated.
     let seed = RandomState::new().hash_one(&first.target);
-    Ok(WebSocketSettings::new(handshake, kind, seed))
+    make(&request, kind, seed).map_err(|invalid| StartError::Plan(invalid.to_string()))
 }
 
 /// Sees that the message of a request is UTF-8: a server closes the connection of a text that is not.

@@ -141,6 +141,8 @@ fn closed(code: u16) -> Failure {
         // The last one stands for no code.
         1000 | 1005 => Failure::ClosedNormally,
         1001 | 1012 => Failure::ClosedGoingAway,
+        // This one stands for an end without a close frame.
+        1006 => Failure::ClosedEarly,
         1002 | 1003 | 1007 | 1010 => Failure::ClosedProtocolError,
         1008 => Failure::ClosedPolicy,
         1009 => Failure::ClosedTooBig,

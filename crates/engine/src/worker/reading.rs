@@ -186,7 +186,7 @@ impl<W: Work> Reading<'_, W> {
         let exchange = &self.connection.exchange;
         let (text, example) = match refusal {
             Refusal::ResetHttp3(code) => (Some(reset_in_words(*code).into()), None),
-            Refusal::Malformed(malformed) => (Some(malformed.to_string().into()), None),
+            Refusal::Malformed(malformed) => (Some(malformed.to_string().into()), exchange.example()),
             Refusal::Closed(_) => (exchange.complaint(), exchange.example()),
             Refusal::Ended(_) => (exchange.said(), None),
             Refusal::Reset(_) => (None, None),

@@ -140,7 +140,7 @@ fn events_are_checked_alone_and_together_with_a_pipeline() {
 }
 
 #[test]
-fn messages_of_a_websocket_go_to_one_target_by_http_1_1() {
+fn messages_of_a_websocket_go_to_one_target_by_http_1_1_or_2() {
     let speaking = |change: fn(&mut Http)| {
         plan().with(|http| {
             http.messages = Some(Messages::WebSocket(WebSocket::default()));
@@ -148,8 +148,21 @@ fn messages_of_a_websocket_go_to_one_target_by_http_1_1() {
         })
     };
     assert_eq!(speaking(|http| http.conversation.pipeline = 10).validate(), Ok(()));
+    let over_http2 = |http: &mut Http| {
+        http.http = HttpVersion::Http2;
+        http.conversation.streams = 10;
+    };
+    assert_eq!(speaking(over_http2).validate(), Ok(()));
     for (load, part) in [
-        (speaking(|http| http.http = HttpVersion::Http10), "a request of HTTP/1.1"),
+        (speaking(|http| http.http = HttpVersion::Http10), "over HTTP/1.1 or HTTP/2"),
+        (
+            speaking(|http| {
+                http.http = HttpVersion::Http2;
+                http.messages =
+                    Some(Messages::WebSocket(WebSocket { subscribers: Some(2), ..WebSocket::default() }));
+            }),
+            "subscribers over HTTP/1.1",
+        ),
         (
             speaking(|http| {
                 let other = Request { target: "/other".into(), ..request(1.0) };

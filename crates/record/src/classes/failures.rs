@@ -303,7 +303,7 @@ table! {
     UpgradeRefused {
         code: "upgrade_refused", origin: Origin::Answer,
         happened: "got no WebSocket, because the server refused the upgrade",
-        remark: Some("it answered with another status than 101"),
+        remark: Some("it answered with another status than 101, or over HTTP/2 than 2xx, or takes none there"),
     }
     WebsocketFault {
         code: "websocket_fault", origin: Origin::Answer,
