@@ -171,7 +171,9 @@ def _multiples(table: Table, found: re.Match[str]) -> Iterator[bool]:
 
 
 LEADER = re.compile(
-    rf"(?:Over the curve, |At (?P<point>[a-z_]+ = {NUMBER}(?:, [a-z_]+ = {NUMBER})*), )?"
+    rf"(?:Over the curve, |At (?P<point>[a-z_]+ = {NUMBER}(?:, [a-z_]+ = {NUMBER})*), "
+    rf"(?:the only load at which servers can be compared, )?|"
+    rf"At [^;]+?, the loads at which servers can be compared, )?"
     rf"(?P<who>{NAME}(?:(?:, | and ){NAME})*(?: and \d+ more)?) "
     rf"(?:(?:has|have) the (?P<end>higher|highest|lower|lowest) (?P<best>.+?)|"
     rf"is not shown to be beaten in (?P<unbeaten>.+?)|cannot be told apart in (?P<alike>.+?))"
