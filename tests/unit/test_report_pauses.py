@@ -12,11 +12,11 @@ from loadcurve.report.figures import distribution
 from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.formats.tables import report_tables
 from loadcurve.report.html import render_page
+from loadcurve.report.percentile_marks import PAUSED
 from loadcurve.report.reasons import notes
 from loadcurve.report.section import Report
 from loadcurve.report.sections import everything
 from loadcurve.report.terminal import summary
-from loadcurve.report.text import PAUSED_WORDS
 from loadcurve.result.folder import Run
 from support import synthetic_run as synthetic
 from support.disturbed import paused_for, pauses
@@ -69,7 +69,7 @@ def test_terminal_page_and_markdown_mark_the_percentile_and_say_why(run: Run, an
     ):
         said = " ".join(form.split())
         assert "†" in said
-        assert PAUSED_WORDS in said
+        assert PAUSED.words in said
 
 
 def test_tables_count_the_trials_and_hold_the_notes(run: Run, analysis: Analysis):
@@ -89,7 +89,7 @@ def test_notes_of_one_kind_are_one_row(run: Run):
 def test_a_run_without_pauses_marks_and_draws_nothing():
     quiet = planted_run()
     content = Report(quiet, analyse(quiet))
-    assert not everything(content)["numbers"].has_paused_percentiles
+    assert not everything(content)["numbers"].marks
     assert "†" not in markdown_bytes(content).decode()
     assert everything(content)["distribution"] is not None
     assert not everything(content)["distribution"].has_pauses

@@ -96,10 +96,15 @@ class CurvePoint:
         figure = self.figures.get(measure.column)
         return figure.values if figure else [None] * len(self.trials)
 
-    def is_marked(self, percentile: str) -> bool:
+    def is_paused(self, percentile: str) -> bool:
         """Say whether pauses of the platform explain a percentile in any trial that its estimate rests on."""
         explained = self.pauses_explain.get(percentile, [])
         return any(self.trials[place] in explained for place in self.usable)
+
+    def is_partial(self, percentile: str) -> bool:
+        """Say whether some usable trials have a percentile and others had too few answers for it."""
+        known = self.estimate(MEASURES[percentile])
+        return known is not None and known.n < len(self.usable)
 
     @property
     def usable(self) -> list[int]:

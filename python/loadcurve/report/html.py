@@ -88,8 +88,6 @@ def _values(report: Report) -> dict[str, Any]:
         "unmeasured": set(servers) - {point.server for point in run.points},
         "cpu_parts": PARTS,
         "absent": units.ABSENT,
-        "paused_mark": text.PAUSED_MARK,
-        "paused_words": text.PAUSED_WORDS,
         "moment": text.moment,
         "key_title": text.key_title,
         "setting": lambda point, key: text.point_values(point, [key]),

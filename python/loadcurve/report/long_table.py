@@ -21,6 +21,7 @@ from loadcurve.report.columns import columns as stored_columns
 from loadcurve.report.figures import SHOWN_LATENCIES
 from loadcurve.report.judged import LATE_WORDS, Judged, left_out_words, limits_words
 from loadcurve.report.markdown import table_of_words
+from loadcurve.report.percentile_marks import Mark, marked, marks_of
 from loadcurve.report.section import Report, Section
 from loadcurve.report.terminal_tables import (
     SERVER_WIDTH,
@@ -39,6 +40,8 @@ MOST_IN_TERMINAL, MOST_IN_MARKDOWN = 6, 8
 """There a server has at most this many rows, or more if more points are next to a capacity."""
 SHOWN_PERCENTILES = ("p50", "p99")
 """The percentiles in the terminal."""
+ALL_PERCENTILES = tuple(name for name in SHOWN_LATENCIES if name != "max")
+"""Those of the page and of Markdown."""
 
 _STYLES: dict[VerdictStatus | None, str] = {
     "valid": "green",
@@ -88,11 +91,7 @@ def _columns(report: Report) -> list[_Column]:
     return [
         *(_Column(text.key_title(key), _of_point(_setting_cell, key)) for key in report.analysis.keys),
         _Column(kind.per_second, _of_point(measure_cell, THROUGHPUT)),
-        *(
-            _Column(f"{name}, ms", _of_point(_percentile_cell, name))
-            for name in SHOWN_LATENCIES
-            if name != "max"
-        ),
+        *(_Column(f"{name}, ms", _of_point(_percentile_cell, name)) for name in ALL_PERCENTILES),
         _Column("longest, ms", _of_point(_longest_cell)),
         *limits,
         *(
@@ -133,7 +132,7 @@ def measure_cell(measure: Measure, at: CurvePoint) -> Cell:
 
 def _percentile_cell(statistic: str, at: CurvePoint) -> Cell:
     cell = measure_cell(MEASURES[statistic], at)
-    return replace(cell, shown=text.marked(cell.shown, paused=at.is_marked(statistic)))
+    return replace(cell, shown=marked(cell.shown, at, statistic))
 
 
 def _failed_cell(at: CurvePoint) -> Cell:
@@ -192,8 +191,8 @@ class Numbers:
     rows: list[TableRow]
     rest: dict[str, Any] | None
     """The rows that the page holds as data, of a long table."""
-    has_paused_percentiles: bool
-    """Whether any percentile in the table is marked, because pauses of the machine explain it."""
+    marks: list[Mark]
+    """Those of percentiles in the table."""
     limits_words: str | None = None
     """What the cells of the limits mean; ``None`` without limits."""
 
@@ -205,12 +204,7 @@ def _numbers(report: Report) -> Numbers:
         columns,
         rows,
         rest_of(rows, report.looks),
-        has_paused_percentiles=any(
-            at.is_marked(name)
-            for curve in report.analysis.curves
-            for at in curve.points
-            for name in SHOWN_LATENCIES
-        ),
+        marks_of((at for curve in report.analysis.curves for at in curve.points), ALL_PERCENTILES),
         limits_words=LATE_WORDS if Judged(report.analysis) else None,
     )
 
@@ -236,8 +230,7 @@ def _marks(analysis: Analysis) -> list[Text]:
     if lacking := [name for name in SHOWN_PERCENTILES if any(_has_too_few(at, name) for at in points)]:
         required = units.listing(f"{name} requires {_required(name)}" for name in lacking)
         marks.append(f"{units.ABSENT} too few answers: {required} in a trial; a longer load gives more")
-    if any(at.is_marked(name) for at in points for name in SHOWN_PERCENTILES):
-        marks.append(f"{text.PAUSED_MARK} {text.PAUSED_WORDS}")
+    marks += map(str, marks_of(points, SHOWN_PERCENTILES))
     return [Text(mark, style="dim") for mark in marks]
 
 
@@ -337,8 +330,7 @@ def _in_markdown(report: Report, found: Numbers) -> Sequence[str]:
         "Geometric means over the usable trials, with their 95 % intervals in brackets; the longest "
         "latency is that of all trials together."
     )
-    if found.has_paused_percentiles:
-        explained += f" {text.PAUSED_MARK}: {text.PAUSED_WORDS}."
+    explained += "".join(f" {mark.sign}: {mark.words}." for mark in found.marks)
     if left_out := left_out_words(judged, tables):
         explained += f" {left_out} in its other formats."
     return ["### Curve", table_of_words(shown, columns), explained]
@@ -353,7 +345,7 @@ NUMBERS = Section(
     "numbers",
     "the table of all figures",
     _numbers,
-    Numbers([], [], None, has_paused_percentiles=False),
+    Numbers([], [], None, []),
     page="numbers",
     terminal=_in_terminal,
     markdown=_in_markdown,

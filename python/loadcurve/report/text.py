@@ -42,16 +42,6 @@ _LOAD_UNITS = {"rate": "per second", "speed": "times as recorded", "connection_r
 _ONE = {"connections": "connection", "threads": "thread"}
 
 
-PAUSED_MARK = "†"
-PAUSED_WORDS = "pauses of this machine alone explain half or more of this percentile in at least one trial"
-"""What the mark behind a percentile says."""
-
-
-def marked(figure: str, *, paused: bool) -> str:
-    """Return the figure of a percentile, with a mark where pauses of the machine explain it."""
-    return f"{figure} {PAUSED_MARK}" if paused else figure
-
-
 def estimate(value: Estimate | None) -> str:
     """Return an estimate as ``value (low to high)``, without the second part where it is not known."""
     if value is None:
