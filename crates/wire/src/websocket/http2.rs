@@ -96,6 +96,8 @@ pub struct WebSocketHttp2 {
     under_way: usize,
     /// Whether the peer has ended the last one that was open.
     is_left: bool,
+    /// What breaks the protocol behind an answer in the same bytes, and is said after it.
+    fault_behind: Option<Malformed>,
     /// Why the connection is of no more use, where the peer of WebSocket is the reason.
     refused: Option<Malformed>,
     /// How the peer has closed a WebSocket that was closed last.
@@ -139,6 +141,7 @@ impl Exchange for WebSocketHttp2 {
             opening: 0,
             under_way: 0,
             is_left: false,
+            fault_behind: None,
             refused: None,
             closed: None,
             example: None,
@@ -161,6 +164,7 @@ impl Exchange for WebSocketHttp2 {
         self.opening = 0;
         self.under_way = 0;
         self.is_left = false;
+        self.fault_behind = None;
         self.refused = None;
         self.closed = None;
         self.example = None;
@@ -283,6 +287,9 @@ impl Exchange for WebSocketHttp2 {
         bytes: &[u8],
         take_body: &mut impl FnMut(Tag, u16, &[u8]),
     ) -> Result<Received, Malformed> {
+        if let Some(fault) = self.fault_behind.take() {
+            return Err(self.fail(fault));
+        }
         let mut consumed = 0;
         loop {
             let mut heard = None;
@@ -311,6 +318,10 @@ impl Exchange for WebSocketHttp2 {
                 return Ok(Received { consumed, event });
             }
         }
+    }
+
+    fn has_input(&self) -> bool {
+        self.fault_behind.is_some()
     }
 
     fn end_of_input(&mut self) -> Option<Event> {

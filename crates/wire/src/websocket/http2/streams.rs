@@ -113,7 +113,11 @@ impl WebSocketHttp2 {
             None => None,
         };
         if let Some(fault) = fault {
-            return if event.is_some() { Err(self.fail(fault)) } else { self.broken(place, fault).map(Some) };
+            if event.is_some() {
+                self.fault_behind = Some(fault);
+                return Ok(event);
+            }
+            return self.broken(place, fault).map(Some);
         }
         let refused = closed.and_then(|closed| self.close(place, closed));
         self.list(place);
