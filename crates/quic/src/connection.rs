@@ -146,6 +146,15 @@ impl Socket {
         Self::new(EndpointConfig::default(), Some(Arc::clone(&welcome.config)), base)
     }
 
+    /// A server's whose random choices follow from a seed, for simulations. Quinn leaves out a number of a packet now and then,
+    /// at random, to find peers that acknowledge what they have not received; a client acknowledges the packet behind it at once.
+    #[must_use]
+    pub fn simulated_server(welcome: &Welcome, base: Instant, seed: [u8; 32]) -> Self {
+        let mut config = EndpointConfig::default();
+        config.rng_seed(Some(seed));
+        Self::new(config, Some(Arc::clone(&welcome.config)), base)
+    }
+
     fn new(config: EndpointConfig, server: Option<Arc<ServerConfig>>, base: Instant) -> Self {
         let endpoint = Endpoint::new(Arc::new(config), server, true, None);
         Self { endpoint, base, incoming: BytesMut::new(), reply: Vec::new() }

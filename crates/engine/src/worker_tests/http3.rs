@@ -34,6 +34,8 @@ mod early_data;
 mod violations;
 
 /// HEADERS with `:status: 200` from the static table.
+/// Of the random choices of the server's QUIC.
+const SEED: [u8; 32] = [7; 32];
 const ANSWER: &[u8] = &[1, 3, 0, 0, 0xd9];
 /// The type of a control stream, and empty SETTINGS.
 const CONTROL: &[u8] = &[0, 4, 0];
@@ -282,7 +284,7 @@ impl<S: FnMut(Nanos) -> Option<Nanos>> Peer for Server<S> {
         let end = ends.entry(slot).or_insert_with(|| End {
             behaviour: *behaviour,
             flooded: Vec::new(),
-            socket: Socket::server(&Welcome::new(Arc::clone(tls), &windows).unwrap(), *base),
+            socket: Socket::simulated_server(&Welcome::new(Arc::clone(tls), &windows).unwrap(), *base, SEED),
             connection: None,
             control: None,
             due: BinaryHeap::new(),

@@ -126,7 +126,11 @@ impl Ends {
         Self {
             now: Duration::ZERO,
             client,
-            socket: Socket::server(&Welcome::new(Arc::clone(&tls), &windows).unwrap(), base),
+            socket: Socket::simulated_server(
+                &Welcome::new(Arc::clone(&tls), &windows).unwrap(),
+                base,
+                [7; 32],
+            ),
             tls,
             otherwise: None,
             retries: false,
