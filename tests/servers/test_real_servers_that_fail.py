@@ -60,8 +60,9 @@ def test_a_configuration_that_the_server_does_not_understand_is_reported_in_its_
     (tmp_path / "server.toml").write_text(description)
     failure = failure_of(read_entry(tmp_path), content_folder)
     assert failure.code == ("config_rejected" if packaged.description.check else "died")
-    # An interpreter adds by which way it came there. Caddy names only the place, others the unknown word.
-    assert name in {"gunicorn", "uvicorn", "puma"} or failure.log_tail.count("\n") < 10
+    # An interpreter adds by which way it came there, Envoy the file. Caddy names the place alone, others the
+    # unknown word.
+    assert name in {"envoy", "gunicorn", "uvicorn", "puma"} or failure.log_tail.count("\n") < 10
     assert ("caddy.json" if name == "caddy" else "loadcurve") in failure.log_tail
     assert all(line in str(failure) for line in failure.log_tail.splitlines())
 

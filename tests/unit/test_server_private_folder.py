@@ -3,7 +3,7 @@
 import pytest
 
 from loadcurve.server.catalog import load_catalog
-from loadcurve.server.private_folder import PlaceholderPort, write_private_folder
+from loadcurve.server.private_folder import PlaceholderPort, begin_and_end, write_private_folder
 from loadcurve.server.settings import choose_settings, fit_to_cpus
 
 CATALOG = load_catalog()
@@ -47,3 +47,14 @@ def test_starts_on_other_ports_and_in_other_folders_have_the_same_configuration_
 def test_what_a_template_computes_with_a_port_is_a_number():
     port = PlaceholderPort(18001)
     assert (str(port), f"{port}", port + 1, int(port)) == ("{port}", "{port}", 18002, 18001)
+
+
+def test_a_short_complaint_is_shown_as_it_is():
+    said = "unknown directive\nin nginx.conf:3"
+    assert begin_and_end(said, 4) == said
+
+
+def test_of_a_long_one_the_middle_is_left_out_and_counted():
+    said = "\n".join(f"line {number}" for number in range(1, 101))
+    # Five lines: two, the count of 100 - 2 - 2, and two.
+    assert begin_and_end(said, 5) == "line 1\nline 2\n… 96 more lines …\nline 99\nline 100"

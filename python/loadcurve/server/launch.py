@@ -28,7 +28,12 @@ from loadcurve.server.group import group_parent
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.ledger import KILL_TIMEOUT_S, MARK_VARIABLE, LedgerEntry, Start, kill_all, processes_of
 from loadcurve.server.preparation import PREPARE_LOG, prepare
-from loadcurve.server.private_folder import log_tail, template_names, write_private_folder
+from loadcurve.server.private_folder import (
+    begin_and_end,
+    log_tail,
+    template_names,
+    write_private_folder,
+)
 from loadcurve.server.privileges import ServerUser, user_of_server
 from loadcurve.server.processes import (
     held_sockets,
@@ -47,6 +52,7 @@ PORT_CLOSE_TIMEOUT_S = 5.0
 CHECK_TIMEOUT_S = 10.0
 PASSWORD_BYTES = 24
 ADVICE_LOG_LINES = 20
+COMPLAINT_LINES = 20
 SHELL_STATUSES = {
     126: "of a shell that may not run the command: chmod +x makes a file executable",
     127: "of a shell that does not find the command: is it installed, and on the PATH?",
@@ -308,7 +314,8 @@ class Launch:
             )
         except (OSError, subprocess.TimeoutExpired):
             return None
-        return finished.stdout.decode(errors="replace").strip() if finished.returncode else None
+        said = finished.stdout.decode(errors="replace").strip()
+        return begin_and_end(said, COMPLAINT_LINES) if finished.returncode else None
 
     def end(self) -> None:
         """Stop the server, kill what is left of it, and remove its folder; a second time does nothing.

@@ -89,6 +89,20 @@ def log_tail(console: Path, folder: Path, entry: CatalogEntry, line_count: int) 
     return "\n".join(f"{file}:\n{tail}" for file, tail in written.items())
 
 
+def begin_and_end(said: str, line_count: int) -> str:
+    """Return what a program said, in the middle of a long text the number of lines that are left out.
+
+    What is wrong is in the first lines or the last, and in between some programs repeat the whole file.
+    """
+    lines = said.splitlines()
+    if len(lines) <= line_count:
+        return said
+    first = line_count // 2
+    last = line_count - first - 1
+    left_out = f"… {len(lines) - first - last} more lines …"
+    return "\n".join([*lines[:first], left_out, *lines[-last:]])
+
+
 def _last_lines(file: Path, line_count: int) -> str:
     """Return the end of a file that the server may have put there: a link of its is not followed."""
     try:
