@@ -111,7 +111,7 @@ def patterns_of(path: Path, methods: dict[str, set[str]]) -> Iterator[Used]:
             parent = parents.get(node)
             target = parent.targets[0] if isinstance(parent, ast.Assign) else getattr(parent, "target", None)
             used = methods.get(target.id, set()) if isinstance(target, ast.Name) else set()
-        for method in used or {"search"}:
+        for method in sorted(used or {"search"}):
             looked = method if method in {"match", "fullmatch"} else "search"
             yield Used(f"{path.relative_to(PACKAGE)}:{node.lineno}", pattern, int(flags), looked)
 
