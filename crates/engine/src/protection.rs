@@ -60,7 +60,7 @@ pub(crate) fn over_tls<E: HttpExchange<Carrier = Stream> + 'static, S: ExchangeV
         }
     };
     if look.is_some() && protocol.may_be_refused {
-        // With a client of its own, so that no connection of the load resumes its session.
+        // With another client, so that no connection of the load resumes its session.
         let client = new_client(plan, tls, protocol)?;
         let settings = Settings { client, inner: inner.clone() };
         if let Some(text) = opening::refused::<Tls<E>>(plan, limit, &settings)? {

@@ -245,7 +245,7 @@ impl FirstLine {
         self.0.len() > SHOWN_BYTES || memchr(b'\n', self.0.trim_ascii_start()).is_some()
     }
 
-    /// As it is shown, with its odd characters replaced; none where there is nothing.
+    /// As it is shown, with its odd characters replaced; `None` if there is nothing.
     pub(super) fn shown(&self) -> Option<String> {
         let line = self.0.trim_ascii_start().split(|byte| *byte == b'\n').next()?.trim_ascii_end();
         let begin = &line[..line.len().min(SHOWN_BYTES)];
