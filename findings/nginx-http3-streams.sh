@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # nginx 1.26.3 (Debian 13): worker_connections counts each open stream of HTTP/3, but no stream of HTTP/2. With 64 of them, 100
 # requests at once on one connection are all answered over HTTP/2; over HTTP/3, 45 are rejected (H3_REQUEST_REJECTED), which the log
-# has as a warning. A connection alone takes four: itself, and three streams for settings and compression. Where there are none left
-# nginx also ends connections between two requests: of a load of 10 connections of 64 streams with 1,024, whose connections it ends
-# after 1,000 requests each, so that for a moment there were more, nearly all requests failed from then on, because those that it
-# has ended stay counted for a while. Exits with 0 while this is so.
+# has as a warning; the other nine are those of nginx itself, of the connection, and of its streams of control. Where there are
+# none left, nginx also ends connections that are between two requests. A load of 10 connections of 64 streams met this with 1,024,
+# since nginx replaces connections after 1,000 requests: nearly all requests failed from then on, because connections that have ended
+# stay counted for a while. Exits with 0 while this is so.
 set -eu
 folder=$(mktemp -d)
 server=

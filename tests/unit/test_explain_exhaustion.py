@@ -1,6 +1,7 @@
 """Ports, open files and places for connections of which there are none left."""
 
-from support.explained_run import Data, Setup, evidence, found
+from loadcurve.explain.finding import Finding
+from support.explained_run import Data, Setup, evidence, found, speak_http3
 
 
 def test_time_wait_that_holds_the_ports_explains_requests_without_one():
@@ -49,3 +50,19 @@ def test_a_server_with_fewer_places_than_connections_turns_them_away():
         evidence(by_code["server_connections_exhausted"])["connections allowed by the server's settings"]
         == 64
     )
+
+
+def test_streams_of_http3_take_places_of_the_server_and_those_of_a_replaced_connection_as_well():
+    # nginx 1.26.3, 10 connections of 64 streams, with its 1,024 places: 2 x 10 x (1 + 64) = 1,300.
+    def plant(announced: int) -> dict[str, Finding]:
+        def change(record: Data, trial: int, connections: float) -> None:
+            speak_http3(record, ends={"announced": announced})
+            record["load"]["load"].update(connections=10, streams=64)
+            record["load"]["errors"]["closed_early"] = 30
+
+        return found(change, Setup(settings={"workers": 1, "worker_connections": 1024}))
+
+    finding = plant(announced=180)["server_connections_exhausted"]
+    assert evidence(finding)["connections and streams requested"] == 1300
+    assert "each open stream counts" in (finding.cause or "")
+    assert "server_connections_exhausted" not in plant(announced=0)

@@ -25,7 +25,7 @@ SERVER_CONNECTIONS = FindingCode(
     "server_connections_exhausted",
     title="The server reached its limit of connections",
     seen_where="as many connections as the server's settings allow, and failed requests: likely",
-    because="a server closes the connections that it cannot serve",
+    because="a server closes the connections that it cannot serve; over HTTP/3 nginx counts streams, too",
 )
 
 TRACKING = FindingCode(
@@ -51,7 +51,9 @@ class RanOut:
     time_wait: int | None
     established: int | None
     opened_cps: float | None
-    connections: int | None
+    places: int
+    """What the load can occupy at once of what the server's settings count."""
+    counts_streams: bool
 
 
 def find(subject: Subject) -> list[Finding]:
@@ -70,7 +72,7 @@ def find(subject: Subject) -> list[Finding]:
     turned_away = [
         Observation(record, _ran_out(record, _turned_away(record)))
         for record in subject.records
-        if places is not None and (record.load.load.connections or 0) >= places and _turned_away(record)
+        if places is not None and _places_taken(record) >= places and _turned_away(record)
     ]
     return [
         *merged(PORTS, subject, ports, _explain_ports),
@@ -119,6 +121,20 @@ def server_places(subject: Subject) -> int | None:
     return min(bounds, default=None)
 
 
+def _places_taken(record: PointRecord) -> int:
+    """Return how many of the server's places the load can occupy at once.
+
+    Over HTTP/3 that is each open stream, besides the connection: so nginx 1.26.3 counts, whose limit is the
+    only one known of a server over HTTP/3. A connection that replaces one whose end was announced occupies
+    places beside it.
+    """
+    load, quic = record.load.load, record.load.http3
+    if quic is None:
+        return load.connections or 0
+    generations = 2 if quic.ends.announced else 1
+    return generations * (load.connections or 0) * (1 + load.streams)
+
+
 def _turned_away(record: PointRecord) -> int:
     """Return how many requests failed in the ways in which a server without a place lets them fail."""
     return sum(
@@ -133,7 +149,8 @@ def _ran_out(record: PointRecord, without: int) -> RanOut:
         time_wait=sockets.time_wait_max if sockets else None,
         established=sockets.established_max if sockets else None,
         opened_cps=load.connections.rate_cps,
-        connections=load.load.connections,
+        places=_places_taken(record),
+        counts_streams=load.http3 is not None,
     )
 
 
@@ -181,7 +198,7 @@ def _explain_descriptors(subject: Subject, seen: Sequence[Observation[RanOut]]) 
         "their connection.",
         evidence=[
             *ranged(f"{requests} without a file descriptor", "", [one.detail.without for one in seen]),
-            *ranged("connections requested", "", [one.detail.connections for one in seen]),
+            *ranged("connections requested", "", [one.record.load.load.connections for one in seen]),
             *ranged("limit of open files per process", "", [hard if isinstance(hard, int) else None]),
         ],
         cause="The generator's process, or the whole machine, had reached its limit of open files.",
@@ -193,19 +210,22 @@ def _explain_descriptors(subject: Subject, seen: Sequence[Observation[RanOut]]) 
 
 def _explain_server(subject: Subject, seen: Sequence[Observation[RanOut]]) -> Explanation:
     places, requests = server_places(subject) or 0, subject.load.requests
-    least = min(one.detail.connections or 0 for one in seen)
+    least = min(one.detail.places for one in seen)
+    has_streams = any(one.detail.counts_streams for one in seen)
+    counted = "connections and streams" if has_streams else "connections"
+    also = "Over HTTP/3 each open stream counts as well as its connection. " if has_streams else ""
     return Explanation(
         weight="invalidates",
         certainty="likely",
-        seen=f"The server's settings let it serve {places:,} connections at once, {least:,} or more were "
-        f"requested, and {sum(one.detail.without for one in seen):,} {requests} failed.",
+        seen=f"The server's settings let it serve {places:,} connections at once, {least:,} or more "
+        f"{counted} were requested, and {sum(one.detail.without for one in seen):,} {requests} failed.",
         evidence=[
-            *ranged("connections requested", "", [one.detail.connections for one in seen]),
+            *ranged(f"{counted} requested", "", [one.detail.places for one in seen]),
             *ranged("connections allowed by the server's settings", "", [places]),
             *ranged(f"{requests} refused", "", [one.detail.without for one in seen]),
         ],
-        cause="The server accepts no further connection: it closes those beyond its limit, or leaves them "
-        "waiting until the client times out.",
+        cause=f"{also}The server accepts no further connection: it closes those beyond its limit, or leaves "
+        "them waiting until the client times out.",
         advice="Raise worker_connections or max_fds (and the limit of open files), or start more workers.",
     )
 
