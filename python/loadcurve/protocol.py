@@ -35,6 +35,9 @@ MESSAGE_SCHEMES: Final[dict[str, tuple[str, Literal["http", "https"]]]] = {
 }
 """What is streamed under a URL by its scheme, and the scheme of HTTP by which it begins."""
 
+AnsweredMessages = Literal["websocket", "unary", "bidirectional"]
+"""Messages that are answered by one message each: by WebSocket, or in calls of gRPC of this kind."""
+
 HttpVersion = Literal["1.0", "1.1", "2", "3"]
 """A version of HTTP that a load can speak."""
 HTTP_VERSIONS: Final[tuple[HttpVersion, ...]] = get_args(HttpVersion)

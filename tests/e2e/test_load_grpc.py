@@ -69,6 +69,8 @@ def test_each_message_of_a_call_of_both_directions_is_answered_by_one(sandbox, t
     # A message whose only field is one letter is three bytes behind five.
     assert result["bytes"]["body"] == 60 * 8
     assert result["connections"]["opened"] == 2
+    # Only the schema says it, and the record is judged by the ceiling of such calls.
+    assert result["load"]["grpc"]["call"] == "bidirectional"
 
 
 def test_a_call_that_streams_its_requests_sends_its_message_several_times(sandbox, address, schema):

@@ -78,6 +78,7 @@ def test_the_faults_of_limit_reach_the_program(content_folder):
         "connections_per_thread": 100,
         "event_every": "20ms",
         "events": 5,
+        "call_messages": "echo",
     }
     renamed = {"listen_backlog": ("--backlog", 7), "keepalive_timeout": ("--idle-timeout-s", 60)}
     expected = {f"--{name.replace('_', '-')}": value for name, value in passed_on.items()}

@@ -11,12 +11,13 @@ from rich.console import Console
 from loadcurve.cli import doctor
 from loadcurve.errors import BadInput
 from loadcurve.host.cpus import divide_cpus
+from loadcurve.loads.record import CallsAsRun
 from loadcurve.report.doctor import ceiling_tables
 from loadcurve.result.load import LoadResult
 from loadcurve.result.outcomes import Verdict, VerdictReason
 from loadcurve.result.rig import Ceiling, CeilingPoint, Spoken, marked_at_ceiling
 from loadcurve.runs import ceiling as run_ceiling
-from loadcurve.runs.ceiling import measure_ceiling, spoken_by
+from loadcurve.runs.ceiling import SPOKEN_IN_MESSAGES, measure_ceiling, spoken_by
 from loadcurve.runs.rig_cache import keep, kept
 from loadcurve.tools.catalog import Tool, tools
 from support import synthetic_run
@@ -103,6 +104,61 @@ def test_each_load_has_the_ceiling_of_what_it_speaks(
     connections: int, spoken: dict[str, object], expected: float | None
 ) -> None:
     assert level(ALL_SPOKEN, connections, **spoken) == expected
+
+
+def calls(kind: str | None) -> dict[str, object]:
+    return OF_HTTP2 | {"messages": "grpc", "grpc": CallsAsRun.model_validate({"call": kind})}
+
+
+WEBSOCKET: dict[str, Any] = {"messages": "websocket"}
+WITH_MESSAGES = ceiling(
+    {10: 1000},
+    *points({10: 900}, **OF_HTTP2),
+    *points({10: 3000}, **WEBSOCKET),
+    *points({10: 4000}, **WEBSOCKET, **OF_HTTP2),
+    *points({10: 5000}, messages="unary", **OF_HTTP2),
+    *points({10: 6000}, messages="bidirectional", **OF_HTTP2),
+)
+
+
+@pytest.mark.parametrize(
+    ("spoken", "expected"),
+    [
+        ({}, 1000),
+        (WEBSOCKET, 3000),
+        (WEBSOCKET | OF_HTTP2, 4000),
+        (WEBSOCKET | OF_TLS, None),
+        (calls("unary"), 5000),
+        (calls("bidirectional"), 6000),
+        # How many messages an answer has decides how many answers there are.
+        (calls("server_stream"), None),
+        (calls("client_stream"), None),
+        # A record of an older version does not say it.
+        (calls(None), None),
+        ({"messages": "events"}, None),
+        (WEBSOCKET | {"subscribers": 100}, None),
+    ],
+)
+def test_each_kind_of_messages_that_are_answered_by_one_has_its_own_ceiling(
+    spoken: dict[str, object], expected: float | None
+) -> None:
+    assert level(WITH_MESSAGES, 10, **spoken) == expected
+
+
+def test_messages_have_no_ceiling_where_only_that_of_requests_was_measured() -> None:
+    faster = load_result(10, 5000.0, **WEBSOCKET)
+    assert marked_at_ceiling(faster, ceiling({10: 1000})) == faster
+
+
+@pytest.mark.parametrize(
+    ("spoken", "said"),
+    [(WEBSOCKET, "2,900 messages per second are 97% of the 3,000"), (calls("unary"), None)],
+)
+def test_a_load_of_messages_is_marked_at_their_ceiling(spoken: dict[str, object], said: str | None) -> None:
+    marked = marked_at_ceiling(load_result(10, 2900.0, **spoken), WITH_MESSAGES)
+    texts = [reason.text for reason in marked.verdict.reasons]
+    assert [said in text for text in texts if said] == ([True] if said else [])
+    assert bool(texts) == (said is not None)
 
 
 def test_what_was_not_measured_has_no_ceiling() -> None:
@@ -209,6 +265,18 @@ def test_the_kept_ceilings_of_generators_stay_beside_a_newer_one_of_another(
     assert {(one.generator, one.requests_per_s) for one in found.points} == {("engine", 2000), ("wrk", 1000)}
 
 
+def test_the_kept_ceiling_of_requests_stays_beside_a_newer_one_of_messages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    older = ceiling({10: 1500}, *points({10: 2000}, **WEBSOCKET))
+    keep(older)
+    keep(older.model_copy(update={"points": points({10: 2500}, **WEBSOCKET)}))
+    found = kept(Ceiling, RIG)
+    assert found is not None
+    assert {(one.messages, one.requests_per_s) for one in found.points} == {(None, 1500), ("websocket", 2500)}
+
+
 @pytest.mark.parametrize("change", [{"pipeline": 16}, {"calls": 1}, {"model": "sessions"}])
 def test_loads_that_pipeline_or_make_new_connections_have_another_ceiling(change: dict[str, object]) -> None:
     result = load_result(10, 1000.0)
@@ -252,6 +320,24 @@ def test_the_ceiling_is_measured_over_all_that_is_spoken_at_every_load(
         assert point.verdict.status != "invalid", point.verdict
 
 
+def test_the_ceiling_of_messages_is_measured_over_all_that_they_are_sent_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(run_ceiling, "CONNECTIONS", (2,))
+    monkeypatch.setattr(run_ceiling, "STREAMS", (3,))
+    monkeypatch.setattr(run_ceiling, "DURATION_S", 0.05)
+    monkeypatch.setattr(run_ceiling, "WARMUP_S", 0.0)
+    asked = [one for kind in SPOKEN_IN_MESSAGES.values() for one in kind]
+    assert [(one.http, one.scheme, one.messages) for one in asked] == [
+        *[(http, scheme, "websocket") for http in ("1.1", "2") for scheme in ("http", "https")],
+        *[("2", scheme, kind) for kind in ("unary", "bidirectional") for scheme in ("http", "https")],
+    ]
+    measured = measure_ceiling(divide_cpus(None, None), runs=1, spoken=asked)
+    assert [point.spoken for point in measured.points] == asked
+    for point in measured.points:
+        assert point.verdict.status != "invalid", point.verdict
+
+
 def test_the_doctor_shows_the_ceiling_of_each_that_is_spoken() -> None:
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(ceiling_tables(ALL_SPOKEN))
@@ -271,9 +357,22 @@ def test_the_doctor_shows_the_ceiling_of_each_that_is_spoken() -> None:
     [
         ([], (3, ["HTTP/1.1", "HTTPS", "HTTP/2", "HTTP/2 over TLS", "HTTP/3"]), "saved for later runs in"),
         (["--quick"], (1, ["HTTP/1.1"]), "not saved for later"),
+        (
+            ["--messages", "websocket"],
+            (
+                3,
+                ["WebSocket", "WebSocket over TLS", "WebSocket over HTTP/2", "WebSocket over HTTP/2 and TLS"],
+            ),
+            "saved for later runs in",
+        ),
+        (
+            ["--messages", "grpc", "--quick"],
+            (1, ["unary calls of gRPC"]),
+            "each load, over unary calls of gRPC only",
+        ),
     ],
 )
-def test_a_quick_look_measures_http_1_1_once_at_each_load_and_leaves_the_saved_ceiling(
+def test_a_quick_look_measures_the_first_of_all_once_at_each_load_and_leaves_the_saved_ceiling(
     options: list[str],
     expected: tuple[int, list[str]],
     saved: str,
@@ -292,8 +391,9 @@ def test_a_quick_look_measures_http_1_1_once_at_each_load_and_leaves_the_saved_c
     monkeypatch.setattr(doctor, "catalog_rows", lambda _: [])
     finished = Command(tmp_path).run("doctor", *options)
     assert finished.returncode == 0
-    assert f"the ceiling is {saved}" in finished.stderr
-    assert (tmp_path / "state").exists() == ("not" not in saved)
+    assert "the ceiling is " in finished.stderr
+    assert saved in finished.stderr
+    assert (tmp_path / "state").exists() == ("--quick" not in options)
 
 
 @pytest.mark.parametrize(
@@ -302,6 +402,9 @@ def test_a_quick_look_measures_http_1_1_once_at_each_load_and_leaves_the_saved_c
         (["--generator", "wkr"], 'did you mean "wrk"?'),
         (["--generator", "wrk", "--no-ceiling"], "--generator names whose ceiling is measured"),
         (["--generator", "wrk", "--machine", "web"], "--generator: for this machine"),
+        (["--messages", "grpc", "--no-ceiling"], "--messages says what ceiling is measured"),
+        (["--messages", "grpc", "--generator", "wrk"], "remove it or --generator, which sends none"),
+        (["--messages", "websocket", "--machine", "web"], "--messages: for this machine"),
     ],
 )
 def test_a_generator_that_has_no_ceiling_to_be_measured_is_refused(

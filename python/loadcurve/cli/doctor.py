@@ -28,8 +28,15 @@ from loadcurve.report.doctor import (
     noise_table,
     programs_lines,
 )
-from loadcurve.result.rig import Ceiling, Noise
-from loadcurve.runs.ceiling import RUNS, SPOKEN, CeilingLoad, measure_ceiling, spoken_by
+from loadcurve.result.rig import Ceiling, Noise, Spoken
+from loadcurve.runs.ceiling import (
+    RUNS,
+    SPOKEN,
+    SPOKEN_IN_MESSAGES,
+    CeilingLoad,
+    measure_ceiling,
+    spoken_by,
+)
 from loadcurve.runs.machines import reached
 from loadcurve.runs.machines_ceiling import measure_machines_ceiling
 from loadcurve.runs.noise import measure_noise
@@ -41,10 +48,8 @@ from loadcurve.tools.catalog import Tool, tool_named, tools
 
 FORMAT = "loadcurve-doctor/1"
 RUNS_QUICK = 1
-SPOKEN_QUICK = SPOKEN[:1]
-"""HTTP/1.1 in clear text: the others take most of the time."""
 NOT_SAVED_AFTER_QUICK = (
-    "not saved for later runs, because --quick measures it once at each load, over HTTP/1.1 only"
+    "not saved for later runs, because --quick measures it once at each load, over {title} only"
 )
 
 DISTURBING = ("steal", "other load")
@@ -57,12 +62,14 @@ def doctor_command(
     with_ceiling: bool,
     noise_of: str | None,
     generator: str | None,
+    messages: str | None,
     quick: bool,
     json_output: bool,
 ) -> int:
     """Check the machine, measure the ceiling and the noise of a server and keep them; return the exit code.
 
-    The ceiling is that of ``generator``; ``None`` for Loadcurve's own engine.
+    The ceiling is that of ``generator``; ``None`` for Loadcurve's own engine. It is that of loads of
+    ``messages`` of this kind; ``None`` for requests.
 
     Raises:
         BadInput: the catalogue has no server of this name, ``quick`` is given with it, or there is no such
@@ -86,12 +93,15 @@ def doctor_command(
     if tool is not None:
         # One without a ceiling is refused before anything is observed.
         spoken_by(tool)
+    spoken: Sequence[Spoken] = SPOKEN if messages is None else SPOKEN_IN_MESSAGES[messages]
+    # The others take most of the time.
+    runs, spoken = (RUNS_QUICK, spoken[:1]) if quick else (RUNS, spoken)
     cpus = divide_cpus(None, None)
     talk = new_console(stderr=True)
     if json_output:
         talk.print("observing the machine for one second …")
         checks = list(check_host(cpus, connection_rate_cps))
-        ceiling = _measured(cpus, talk, tool, quick=quick) if with_ceiling else None
+        ceiling = _measured(cpus, talk, tool, runs, spoken) if with_ceiling else None
         noise = _noise(cpus, noise_of, talk)
         sys.stdout.write(json.dumps(_as_json(checks, ceiling, noise), indent=2) + "\n")
     else:
@@ -101,7 +111,7 @@ def doctor_command(
             checks.append(check)
             out.print(check_lines(check))
         _print_programs(out)
-        ceiling = _measured(cpus, talk, tool, quick=quick) if with_ceiling else None
+        ceiling = _measured(cpus, talk, tool, runs, spoken) if with_ceiling else None
         if ceiling is not None:
             out.print()
             who = "this generator" if tool is None else tool.name
@@ -116,7 +126,8 @@ def doctor_command(
             out.print(noise_table(noise))
     for measured, what in ((ceiling, "the ceiling"), (noise, "the noise")):
         if measured is not None:
-            kept = NOT_SAVED_AFTER_QUICK if quick else _keep(measured, checks)
+            unsaved = NOT_SAVED_AFTER_QUICK.format(title=spoken[0].title)
+            kept = unsaved if quick else _keep(measured, checks)
             talk.print(Text(f"{what} is {kept}", style="dim"))
     return EXIT_INVALID if any(check.fitness == "bad" for check in checks) else EXIT_DONE
 
@@ -185,8 +196,9 @@ def machines_doctor(
     return EXIT_DONE
 
 
-def _measured(cpus: CpuDivision, talk: Console, tool: Tool | None, *, quick: bool) -> Ceiling:
-    runs, spoken = (RUNS_QUICK, SPOKEN_QUICK) if quick else (RUNS, SPOKEN)
+def _measured(
+    cpus: CpuDivision, talk: Console, tool: Tool | None, runs: int, spoken: Sequence[Spoken]
+) -> Ceiling:
     return measure_ceiling(cpus, lambda load: talk.print(_progress(load)), runs, spoken, tool)
 
 

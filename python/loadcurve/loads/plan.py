@@ -215,6 +215,7 @@ class HttpPlan(Plan):
             run |= self.load.model_dump(mode="json", include={"tls", "full_handshakes", "early_data"})
         if self.load.makes_calls:
             run |= self.load.model_dump(mode="json", include={"messages", "grpc"})
+            run["grpc"] |= {"call": self.load.grpc.kind(one.path for one in self._asked)}
         if has_streams(self.load.http):
             defaults = planned_in(type(self.load), "h2")
             run |= defaults | self.load.model_dump(include={*defaults}, exclude_none=True)

@@ -8,11 +8,20 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from loadcurve.loads.grpc import BIDIRECTIONAL, UNARY, CallKind
 from loadcurve.loads.kinds import DATABASE, WEB, LoadKind, WorkName
 from loadcurve.loads.rates import RECORDED, OpenArrivals, Rate
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.workload import Workload
-from loadcurve.protocol import DatabaseProtocol, HttpVersion, Messages, ProtocolName
+from loadcurve.protocol import (
+    GRPC,
+    WEBSOCKET,
+    AnsweredMessages,
+    DatabaseProtocol,
+    HttpVersion,
+    Messages,
+    ProtocolName,
+)
 from loadcurve.record import Count, Many, Record, Time
 
 
@@ -76,6 +85,13 @@ class AnnouncedHttp3(Record):
     """How often the loads of one start of the server have asked so far."""
 
 
+class CallsAsRun(Record, extra="allow"):
+    """What a load says of its calls of gRPC."""
+
+    call: CallKind | None = None
+    """What each call consisted of; ``None`` in records of older versions, where only the schema says it."""
+
+
 class HttpAsRun(_AsRun):
     """A load on a web server.
 
@@ -106,6 +122,8 @@ class HttpAsRun(_AsRun):
     calls: Count | None = None
     messages: Messages | None = None
     """What answers are streams of; ``None`` where each is a whole."""
+    grpc: CallsAsRun | None = None
+    """``None`` where requests are no calls of gRPC."""
     subscribers: Count | None = None
     """How many connections listened to what the others published; ``None`` where messages are answered."""
     think_s: Time = 0.0
@@ -125,13 +143,22 @@ class HttpAsRun(_AsRun):
         return self.calls is not None or self.model == "sessions"
 
     @property
+    def answered_messages(self) -> AnsweredMessages | None:
+        """The messages it sends, where one answers each; ``None`` of requests and other messages."""
+        if self.messages == WEBSOCKET and self.subscribers is None:
+            return WEBSOCKET
+        call = self.grpc.call if self.messages == GRPC and self.grpc is not None else None
+        return call if call in (UNARY, BIDIRECTIONAL) else None
+
+    @property
     def has_ceiling(self) -> bool:
         """Whether the rig's ceiling is measured for what it does.
 
-        That of a deep pipeline is not, nor that of new connections, which cost far more than requests.
+        That of a deep pipeline is not, nor that of new connections, which cost far more than requests. Nor is
+        that of streams and of messages to many, whose length or number decides how many requests are made.
         """
-        # What subscribers receive is more than what is sent.
-        return self.pipeline == 1 and not self.closes_connections and self.subscribers is None
+        is_answered_by_one = self.messages is None or self.answered_messages is not None
+        return self.pipeline == 1 and not self.closes_connections and is_answered_by_one
 
     @property
     def under_way_max(self) -> int:
@@ -168,6 +195,7 @@ class DatabaseAsRun(_AsRun):
     """Its driver does."""
     streams: ClassVar[int] = 1
     full_handshakes: ClassVar[float] = 1.0
+    answered_messages: ClassVar[None] = None
     has_ceiling: ClassVar[bool] = False
 
     @property

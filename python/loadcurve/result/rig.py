@@ -10,7 +10,16 @@ from pydantic import Field
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import ENGINE_NAME
-from loadcurve.protocol import HTTP1_1, HTTP3, HttpFamily, has_streams, http_family
+from loadcurve.protocol import (
+    HTTP1_1,
+    HTTP2,
+    HTTP3,
+    WEBSOCKET,
+    AnsweredMessages,
+    HttpFamily,
+    has_streams,
+    http_family,
+)
 from loadcurve.record import Count, Many, Record, Time
 from loadcurve.result.load import LoadResult
 from loadcurve.result.outcomes import Verdict
@@ -30,15 +39,35 @@ class Rig(Record):
     io: str
 
 
+class _Words(NamedTuple):
+    title: str
+    unit: str
+    """What is counted."""
+
+
+_OF_MESSAGES: dict[AnsweredMessages | None, _Words] = {
+    None: _Words("HTTP", "requests"),
+    "websocket": _Words("WebSocket", "messages"),
+    "unary": _Words("unary calls of gRPC", "calls"),
+    "bidirectional": _Words("bidirectional calls of gRPC", "messages"),
+}
+
+
 class Spoken(NamedTuple):
     """What a load and a server speak; each has another ceiling."""
 
     http: HttpFamily
     scheme: Scheme
+    messages: AnsweredMessages | None = None
+    """The messages, answered by one each; ``None`` of requests for a file."""
 
     @property
     def title(self) -> str:
         """Its name, for people."""
+        if self.messages is not None:
+            over = f" over HTTP/{HTTP2}" if self.messages == WEBSOCKET and self.http == HTTP2 else ""
+            over += (" and TLS" if over else " over TLS") if self.scheme == "https" else ""
+            return f"{_OF_MESSAGES[self.messages].title}{over}"
         if self.http == HTTP3:
             return "HTTP/3"
         if not has_streams(self.http):
@@ -72,6 +101,8 @@ class CeilingPoint(Record):
     """Of another tool than the engine, if it reports one."""
     http: HttpFamily = HTTP1_1
     scheme: Scheme = "http"
+    messages: AnsweredMessages | None = None
+    """The messages that were sent, answered by one each; ``None`` of requests for a file."""
     connections: Annotated[int, Field(gt=0)]
     streams: Annotated[int, Field(gt=0)] = 1
     """Requests at once on each connection of HTTP/2 and HTTP/3."""
@@ -90,7 +121,7 @@ class CeilingPoint(Record):
     @property
     def spoken(self) -> Spoken:
         """What was spoken."""
-        return Spoken(self.http, self.scheme)
+        return Spoken(self.http, self.scheme, self.messages)
 
     @property
     def sender(self) -> Sender:
@@ -122,16 +153,17 @@ class Ceiling(Record):
     measured_at: str
     """When the last of its points were."""
     body_bytes: Count
-    """The length of the answers' bodies; longer answers have a lower ceiling."""
+    """The length of the files asked for; longer answers, and longer messages, have a lower ceiling."""
     rig: Rig
     host: dict[str, Any]
     """What the machine was like then, as in ``run.json``."""
     points: Annotated[Many[CeilingPoint], Field(min_length=1)]
 
     def beside(self, older: Self | None) -> Self:
-        """Return it with those points of an older one whose generators it has no points of."""
-        measured = {point.generator for point in self.points}
-        others = [] if older is None else [one for one in older.points if one.generator not in measured]
+        """Return it with those points of an older one of whose generators and messages it has no points."""
+        measured = {(point.generator, point.messages) for point in self.points}
+        older_points = [] if older is None else older.points
+        others = [one for one in older_points if (one.generator, one.messages) not in measured]
         return self.model_copy(update={"points": [*others, *self.points]})
 
     def curve_of(self, result: LoadResult) -> CeilingCurve | None:
@@ -142,7 +174,8 @@ class Ceiling(Record):
         load = result.load
         if not load.has_ceiling or load.scheme is None:
             return None
-        sender, spoken = Sender.of(result), Spoken(http_family(load.http or HTTP1_1), load.scheme)
+        sender = Sender.of(result)
+        spoken = Spoken(http_family(load.http or HTTP1_1), load.scheme, load.answered_messages)
         measured: dict[int, list[tuple[int, float]]] = {}
         for point in sorted(self.points, key=lambda point: (point.streams, point.connections)):
             if (point.sender, point.spoken) == (sender, spoken):
@@ -174,7 +207,8 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
     """Return a result that is suspect if its rate is within a tenth of the rig's ceiling, or above it.
 
     The ceiling is that of its generator and of what the load speaks. Loads that pipeline or make new
-    connections, and those on databases, are left as they are: they have another one, which is not measured.
+    connections, those with streamed answers or subscribers, and those on databases are left as they are:
+    they have another one, which is not measured.
     """
     answered_rps, load = result.rate_rps.answered, result.load
     curve = ceiling.curve_of(result)
@@ -184,8 +218,9 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
     if answered_rps < NEAR_CEILING * ceiling_rps:
         return result
     spoken, tool = _spoken_by(load), Sender.of(result).title
+    unit = _OF_MESSAGES[load.answered_messages].unit
     text = (
-        f"{answered_rps:,.0f} requests per second are {answered_rps / ceiling_rps:.0%} of the "
+        f"{answered_rps:,.0f} {unit} per second are {answered_rps / ceiling_rps:.0%} of the "
         f"{ceiling_rps:,.0f} that {f'{tool} reaches on this rig' if tool else 'this rig reaches'} with "
         f"{load.connections:,} connections{spoken} against "
         "a server that does nothing: the rig, not the server, is the limit"

@@ -1,18 +1,29 @@
 """Measuring the rig's ceiling."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, get_args
+from typing import Any, Self, get_args
 
 from loadcurve.errors import BadInput
 from loadcurve.host.cpus import CpuDivision, own_threads_on
 from loadcurve.host.facts import host_facts
+from loadcurve.loads.grpc import BIDIRECTIONAL, UNARY, GrpcTable
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.tls import Scheme
 from loadcurve.loads.values import ENGINE_NAME
-from loadcurve.protocol import HTTP1_0, HTTP1_1, HTTP2, HTTP3, HTTP_FAMILIES, HttpVersion, has_streams
+from loadcurve.protocol import (
+    GRPC,
+    HTTP1_0,
+    HTTP1_1,
+    HTTP2,
+    HTTP3,
+    HTTP_FAMILIES,
+    WEBSOCKET,
+    HttpVersion,
+    has_streams,
+)
 from loadcurve.result.load import LoadResult
 from loadcurve.result.rig import Ceiling, CeilingPoint, Sender, Spoken
 from loadcurve.runs.chosen import CHOSEN
@@ -37,7 +48,17 @@ SPOKEN = tuple(
     for scheme in get_args(Scheme)
     if (version, scheme) != (HTTP3, "http")
 )
-"""All that ``limit`` speaks: HTTP/3 is always encrypted."""
+"""All that ``limit`` answers requests over: HTTP/3 is always encrypted."""
+SPOKEN_IN_MESSAGES: Mapping[str, Sequence[Spoken]] = {
+    WEBSOCKET: [Spoken(http, scheme, WEBSOCKET) for http in (HTTP1_1, HTTP2) for scheme in get_args(Scheme)],
+    GRPC: [Spoken(HTTP2, scheme, kind) for kind in (UNARY, BIDIRECTIONAL) for scheme in get_args(Scheme)],
+}
+"""The same of messages that are answered by one each, by their kind."""
+MESSAGES_AT_ONCE_MAX = 1_000
+"""Each of them has a stream or a connection that is opened first, in the warm-up."""
+MESSAGE = "sixteen letters."
+"""What is sent by WebSocket; calls of gRPC have messages without fields. Longer ones have a lower ceiling."""
+METHOD = "/loadcurve.Echo/Call"
 RUNS = 3
 DURATION_S = 0.5
 WARMUP_S = 0.2
@@ -62,9 +83,9 @@ class CeilingLoad:
         """The load, for a generator."""
         load = ClosedLoad(
             model="closed",
-            requests=[f"/{FILE}"],
             connections=self.connections,
             http=_http_of(self.tool, self.spoken),
+            **_asked_for(self.spoken),
             duration=DURATION_S if self.tool is None else TOOL_DURATION_S,
             warmup=WARMUP_S if self.tool is None else 0.0,
             generator=ENGINE_NAME if self.tool is None else self.tool.name,
@@ -100,8 +121,8 @@ def measure_ceiling(
 ) -> Ceiling:
     """Measure closed loops against ``limit`` over each of ``spoken``, ``runs`` times each.
 
-    All that can be spoken takes over a minute with three runs. Another generator, ``tool``, is measured over
-    those of ``spoken`` that Loadcurve drives it with.
+    All that requests are made over takes over a minute with three runs, and so do messages of one kind.
+    Another generator, ``tool``, is measured over those of ``spoken`` that Loadcurve drives it with.
 
     ``begin_point`` is called with each load before it begins.
 
@@ -141,6 +162,15 @@ def spoken_by(tool: Tool, spoken: Sequence[Spoken] = SPOKEN) -> list[Spoken]:
     return [one for one in spoken if one.scheme == "http" and _http_of(tool, one) in can.http]
 
 
+def _asked_for(spoken: Spoken) -> dict[str, Any]:
+    """Return what a load asks for by which the ceiling of what is spoken is measured."""
+    if spoken.messages is None:
+        return {"requests": [f"/{FILE}"]}
+    if spoken.messages == WEBSOCKET:
+        return {"requests": ["/"], "messages": WEBSOCKET, "body": MESSAGE}
+    return {"requests": [METHOD], "messages": GRPC, "grpc": GrpcTable(call=spoken.messages)}
+
+
 def _http_of(tool: Tool | None, spoken: Spoken) -> HttpVersion:
     """Return the version by which something is spoken; that of a tool may be HTTP/1.0 alone."""
     can = None if tool is None else tool.table.can
@@ -161,6 +191,7 @@ def _points_of(
         TLS: spoken.scheme == "https",
         HTTP2_SETTING: spoken.http == HTTP2,
         HTTP3_SETTING: spoken.http == HTTP3,
+        "call_messages": "echo" if spoken.messages == BIDIRECTIONAL else "1",
     }
     found = find_server(load_catalog()["limit"], settings)
     if isinstance(found, MissingServer):
@@ -179,11 +210,12 @@ def _points_of(
 
 
 def _loads_of(spoken: Spoken, tool: Tool | None) -> list[CeilingLoad]:
+    at_once_max = REQUESTS_AT_ONCE_MAX if spoken.messages is None else MESSAGES_AT_ONCE_MAX
     return [
         CeilingLoad(spoken, connections, streams, tool)
         for streams in (STREAMS if has_streams(spoken.http) else STREAMS[:1])
         for connections in CONNECTIONS
-        if connections * streams <= REQUESTS_AT_ONCE_MAX
+        if connections * streams <= at_once_max
     ]
 
 
@@ -196,6 +228,7 @@ def _point(load: CeilingLoad, results: Sequence[LoadResult]) -> CeilingPoint:
         generator_version=sender.version,
         http=load.spoken.http,
         scheme=load.spoken.scheme,
+        messages=load.spoken.messages,
         connections=load.connections,
         streams=load.streams,
         runs=len(results),

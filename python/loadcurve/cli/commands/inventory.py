@@ -187,7 +187,8 @@ def doctor(
         bool,
         typer.Option(
             "--quick",
-            help="Measure only the ceiling of HTTP/1.1, in a few seconds; it is not saved.",
+            help="Measure only the ceiling of HTTP/1.1, or of the first of --messages, in a few seconds; it "
+            "is not saved.",
         ),
     ] = False,
     generator: Annotated[
@@ -195,6 +196,12 @@ def doctor(
         typer.Option(
             metavar="NAME",
             help="Measure the ceiling of this load generator; default: Loadcurve's own.",
+        ),
+    ] = None,
+    messages: Annotated[
+        Literal["grpc", "websocket"] | None,
+        typer.Option(
+            help="Measure the ceiling of loads of these messages, in place of requests: about a minute.",
         ),
     ] = None,
     noise: Annotated[
@@ -243,6 +250,7 @@ def doctor(
     others = {
         "--connection-rate": connection_rate is not None,
         "--generator": generator is not None,
+        "--messages": messages is not None,
         "--quick": quick,
         "--noise": noise,
     }
@@ -255,11 +263,15 @@ def doctor(
         raise typer.BadParameter("--study requires --machine or --machines")
     if generator is not None and no_ceiling:
         raise typer.BadParameter("--generator names whose ceiling is measured; remove it or --no-ceiling")
+    if messages is not None and (no_ceiling or generator is not None):
+        other = "--no-ceiling" if no_ceiling else "--generator, which sends none"
+        raise typer.BadParameter(f"--messages says what ceiling is measured; remove it or {other}")
     code = doctor_command(
         connection_rate,
         with_ceiling=not no_ceiling,
         noise_of=noise_server if noise else None,
         generator=generator,
+        messages=messages,
         quick=quick,
         json_output=json_output,
     )
