@@ -6,13 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
+from loadcurve.analysis.curves import Curve, CurvePoint, Figure, Requests
 from loadcurve.analysis.publication import Publication, published_run
 from loadcurve.analysis.rerun import Rerun, judge_published, judge_rerun
+from loadcurve.analysis.rerun_shapes import shapes_between
 from loadcurve.report.rerun import rerun_in_words, rerun_json, rerun_lines
 from loadcurve.result.folder import read_run
+from loadcurve.result.measures import THROUGHPUT
 from loadcurve.result.publication import publish_run
 from loadcurve.result.records import FailureRecord, PointRecord
 from support import synthetic_run as synthetic
@@ -120,6 +124,167 @@ def test_a_published_file_of_another_machine_is_compared_by_order_alone(tmp_path
     new = analysed(tmp_path / "new", nginx_by(0.5))
     rerun = judge_published(run.model_copy(update={"machine": elsewhere}), new, 0.1)
     assert (rerun.outcome, set(outcomes(rerun).values())) == ("another_machine", {"another_machine"})
+
+
+def with_nginx(folder: Path, change: Callable[[PointRecord], float] | None = None, **facts: Any) -> Path:
+    """Write a run whose nginx has other facts than that of the published one."""
+    analysed_folder(folder, change)
+    record = read_run(folder).run
+    nginx = record.servers["nginx"].model_copy(update=facts)
+    synthetic.write_run(
+        folder,
+        record.model_copy(update={"servers": record.servers | {"nginx": nginx}}),
+        [
+            synthetic.with_throughput(one, change(one)) if change and isinstance(one, PointRecord) else one
+            for one in synthetic.trial_records(record)
+        ],
+    )
+    return folder
+
+
+OTHERS: dict[str, tuple[dict[str, Any], str, str]] = {
+    "version": ({"version": "1.99.0"}, "is of another version", "version: "),
+    "program": ({"binary_sha256": "d" * 64}, "is of another build", "sha256.program: not the same"),
+    "configuration": (
+        {"configuration": {"nginx.conf": "user www;\nworker_processes 7;\n"}},
+        "runs with another configuration",
+        "configuration.nginx.conf: not the same",
+    ),
+    "settings": ({"settings": {"workers": 7}}, "runs with other settings", "settings.workers: "),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+@pytest.mark.parametrize("by_file", [False, True])
+def test_a_verdict_says_that_a_server_is_not_the_published_one(tmp_path, kind, by_file):
+    known = {
+        "binary_sha256": "c" * 64,
+        "configuration": {"nginx.conf": "user www;\nworker_processes 1;\n"},
+        "settings": {"workers": 1},
+    }
+    facts, said, line = OTHERS[kind]
+    folder = with_nginx(tmp_path / "base", **known)
+    new = analyse(read_run(with_nginx(tmp_path / "new", **known | facts)))
+    if by_file:
+        rerun = judge_published(published_run(folder, Publication()), new, 0.5)
+    else:
+        rerun = judge_rerun(analyse(read_run(folder)), new, 0.5)
+    assert {one.server: one.differs for one in rerun.figures if one.differs} == {"nginx": (kind,)}
+    assert f"Reproduced, but nginx {said}: each figure" in words(rerun)
+    shown = terminal.printed(rerun_lines(rerun))
+    assert f"nginx: {line}" in shown
+    assert rerun_json(rerun)["figures"][0]["differs"] == [kind]
+
+
+def test_what_is_not_reproduced_by_another_version_may_be_the_versions_doing(tmp_path):
+    folder = analysed_folder(tmp_path / "base")
+    new = analyse(read_run(with_nginx(tmp_path / "new", nginx_by(0.5), version="1.99.0")))
+    rerun = judge_published(published_run(folder, Publication()), new, 0.1)
+    assert rerun.outcome == "not_reproduced"
+    assert "and not by chance; nginx is of another version." in words(rerun)
+
+
+@pytest.mark.parametrize(
+    ("host", "line"),
+    [({"kernel": "9.9.9"}, "kernel: "), ({"operating_system": "Another 1"}, "operating_system: ")],
+)
+def test_another_system_on_the_same_machine_is_named_beside_a_published_file(tmp_path, host, line):
+    run = published_run(analysed_folder(tmp_path / "base"), Publication())
+    rerun = judge_published(run, analysed(tmp_path / "new", **host), 0.5)
+    assert rerun.outcome == "reproduced"
+    assert line in terminal.printed(rerun_lines(rerun))
+
+
+def test_another_load_than_the_published_files_is_named_by_its_option(tmp_path):
+    run = published_run(analysed_folder(tmp_path / "base"), Publication())
+    other = run.model_copy(update={"load": run.load | {"pipeline": 16}, "conditions": "e" * 64})
+    rerun = judge_published(other, analysed(tmp_path / "new"), 0.5)
+    assert "pipeline: 16 → not reported" in terminal.printed(rerun_lines(rerun))
+    assert "Reproduced, but the load or its content is another one" in words(rerun)
+
+
+def test_an_option_that_the_publishing_version_did_not_know_is_no_difference_where_it_is_off(tmp_path):
+    run = published_run(analysed_folder(tmp_path / "base"), Publication())
+    new = analysed(tmp_path / "new")
+    new.run.conditions["load"]["early_data"] = 0.0
+    assert judge_published(run, new, 0.5).conditions == ()
+    new.run.conditions["load"]["early_data"] = 0.5
+    [found] = judge_published(run, new, 0.5).conditions
+    assert (found.name, found.base, found.new) == ("early_data", None, 0.5)
+
+
+def test_what_a_published_file_leaves_out_as_private_is_no_difference(tmp_path):
+    settings = {"log": "/home/alice/nginx.log", "workers": 1}
+    run = published_run(with_nginx(tmp_path / "base", settings=settings), Publication())
+    settings = settings | {"log": "/home/bob/nginx.log"}
+    new = analyse(read_run(with_nginx(tmp_path / "new", settings=settings)))
+    assert [one.differs for one in judge_published(run, new, 0.5).figures] == [(), (), ()]
+
+
+ELSEWHERE = {"cpu_model": "Two"}
+
+
+def test_another_machine_that_is_half_as_fast_at_every_point_shows_the_same_shape(base, tmp_path):
+    rerun = judge_rerun(base, analysed(tmp_path, lambda _: 0.5, **ELSEWHERE), 0.1)
+    assert {one.server: one.outcome for one in rerun.shapes}["nginx"] == "alike"
+    assert "Highest at the published point: nginx" in words(rerun)
+    assert "the same shape" in terminal.printed(rerun_lines(rerun))
+
+
+def test_another_machine_whose_curve_falls_shows_another_shape_and_another_peak(base, tmp_path):
+    def falls(one: PointRecord) -> float:
+        is_high = one.server == "nginx" and (one.point or {})["connections"] >= 50
+        return 0.5 if is_high else 1.0
+
+    rerun = judge_rerun(base, analysed(tmp_path, falls, **ELSEWHERE), 0.1)
+    [nginx] = [one for one in rerun.shapes if one.server == "nginx"]
+    assert nginx.outcome == "differs"
+    # Three of eight points at half: each curve over its mean differs by 0.5 / 0.5^(3/8) there.
+    at = {one.point["connections"]: math.exp(one.ratio.logarithm) for one in nginx.points}
+    assert at[200] == pytest.approx(0.5 ** (5 / 8), rel=1e-6)
+    assert at[1] == pytest.approx(0.5 ** (-3 / 8), rel=1e-6)
+    assert "Another shape, each curve over its own mean: nginx has 0.65" in words(rerun)
+    assert "Highest elsewhere: nginx at connections = 25, published at connections = 200" in words(rerun)
+    assert rerun_json(rerun)["shapes"][0]["outcome"] == "differs"
+
+
+def curves_of_noise(source: np.random.Generator, level: float, trials: int = 5, points: int = 8) -> Curve:
+    """One server whose true curve is level, each trial faster or slower as a whole, and each point of it."""
+    values = level * np.exp(source.normal(0, 0.1, (1, trials)) + source.normal(0, 0.03, (points, trials)))
+    return Curve(
+        "a",
+        [
+            CurvePoint(
+                {"connections": place + 1.0}, list(range(trials)), list(range(trials)), ["valid"] * trials,
+                Requests([], [], []), {THROUGHPUT.column: Figure(None, values[place].tolist())},
+            )
+            for place in range(points)
+        ],
+    )  # fmt: skip
+
+
+def test_equal_shapes_are_told_apart_in_at_most_5_percent_of_pairs():
+    source, pairs = np.random.default_rng(20261129), 400
+    found = [
+        one
+        for _ in range(pairs)
+        for one in shapes_between(
+            [curves_of_noise(source, 1.0)], [curves_of_noise(source, 7.0)], THROUGHPUT, 1e-9
+        )
+    ]
+    # Three standard errors of a binomial share above the rate that is claimed.
+    most = 0.05 + 3 * math.sqrt(0.05 * 0.95 / pairs)
+    assert sum(one.outcome == "differs" for one in found) / pairs <= most
+    assert sum(one.peaks.told_apart for one in found) / pairs <= most
+
+
+def test_a_single_point_and_a_single_trial_have_no_shape_to_compare():
+    source = np.random.default_rng(1)
+    single = curves_of_noise(source, 1.0, points=1)
+    assert list(shapes_between([single], [single], THROUGHPUT, 0.1)) == []
+    once = curves_of_noise(source, 1.0, trials=1)
+    [found] = shapes_between([once], [once], THROUGHPUT, 0.1)
+    assert (found.outcome, found.peaks) == ("cannot_tell", None)
 
 
 def test_a_study_out_of_a_published_file_runs_only_where_the_person_agrees(tmp_path):

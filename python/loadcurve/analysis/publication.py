@@ -197,7 +197,7 @@ def _content(folder: Path, record: RunRecord, analysis: Analysis, publication: P
         "noise": _noise(analysis),
         "measures": [one.model_dump() for one in of_measures],
         "servers": [
-            _server(name, facts, len(record.server_cpus.get(name, ()))).model_dump()
+            published_server(name, facts, len(record.server_cpus.get(name, ()))).model_dump()
             for name, facts in analysis.run.servers.items()
         ],
         "points": [one.model_dump() for one in points],
@@ -257,7 +257,8 @@ def _noise(analysis: Analysis) -> float | None:
     return math.expm1(NORMAL_95 * spread.log_ratio_sd) if spread else None
 
 
-def _server(name: str, facts: ServerFacts, cpus: int) -> PublishedServer:
+def published_server(name: str, facts: ServerFacts, cpus: int) -> PublishedServer:
+    """Return a server of a run as it is published, private facts included; 0 ``cpus`` are not known."""
     of = facts.facts
     digests = {key: one for key, one in (of.get(DIGESTS) or {}).items() if one}
     configuration = of.get("configuration") or {}

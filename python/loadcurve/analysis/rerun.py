@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 from loadcurve.analysis.analysis import Analysis
@@ -12,6 +12,15 @@ from loadcurve.analysis.comparison import RunComparison, changes_between, compar
 from loadcurve.analysis.curves import Curve
 from loadcurve.analysis.history import machine_of
 from loadcurve.analysis.publication import curves_of, measure_of
+from loadcurve.analysis.rerun_differences import (
+    ALWAYS_SAID,
+    OtherServer,
+    of_conditions,
+    of_servers,
+    what_differs,
+)
+from loadcurve.analysis.rerun_shapes import Shape, shapes_between
+from loadcurve.result.differences import ConditionDifference
 from loadcurve.result.history import HistoryMachine
 from loadcurve.result.measures import Measure
 from loadcurve.result.publication import PublishedRanking, PublishedRun
@@ -27,6 +36,10 @@ class Refigured:
     outcome: RerunOutcome
     change: Change | None
     """The second run's figure over the published one; ``None`` where there is no such ratio."""
+    differs: tuple[OtherServer, ...] = ()
+    """In what the server itself differs, so that the ratio may be of that, the weightiest first."""
+    is_measured: bool = True
+    """Whether the second run has any usable figure of the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +67,22 @@ class Rerun:
     """That of the published run and that of the second one; of two that differ no figures are compared."""
     comparison: RunComparison
     """All measures, and what else differs."""
+    shapes: tuple[Shape, ...] = ()
+    """How curves compare in shape; of another machine alone, whose figures are not compared."""
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the second run is of another machine, or of one that is not known."""
+        return _is_elsewhere(self.machines)
+
+    @property
+    def conditions(self) -> tuple[ConditionDifference, ...]:
+        """What differs apart from the servers; of another machine's hardware and settings not each fact."""
+        return tuple(
+            one
+            for one in self.comparison.conditions
+            if one.aspect != "machine" or not self.is_elsewhere or one.name in ALWAYS_SAID
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +96,18 @@ class RerunBase:
     machine: HistoryMachine
     told_apart: tuple[tuple[str, str], ...]
     """Pairs of servers that differ by the measure over the curve, the better one first."""
+    curves: tuple[Curve, ...]
 
     @classmethod
     def of_run(cls, base: Analysis) -> Self:
         """Return what is known from the folder of a run."""
         measure = base.measure(base.ranked_by)
         return cls(
-            tuple(_with_figures(base.curves, measure)), measure, machine_of(base), tuple(_told_apart(base))
+            tuple(_with_figures(base.curves, measure)),
+            measure,
+            machine_of(base),
+            tuple(_told_apart(base)),
+            tuple(base.curves),
         )
 
     @classmethod
@@ -84,7 +118,8 @@ class RerunBase:
             fingerprint=run.machine.fingerprint, name=run.machine.name, kernel=run.machine.kernel
         )
         told_apart = (pair for one in run.rankings if one.measure == run.ranked_by for pair in _apart(one))
-        return cls(tuple(_with_figures(curves_of(run), measure)), measure, machine, tuple(told_apart))
+        curves = tuple(curves_of(run))
+        return cls(tuple(_with_figures(curves, measure)), measure, machine, tuple(told_apart), curves)
 
 
 def judge_rerun(base: Analysis, new: Analysis, margin: float) -> Rerun:
@@ -92,7 +127,8 @@ def judge_rerun(base: Analysis, new: Analysis, margin: float) -> Rerun:
 
     A figure is reproduced where the whole 95 % interval of the ratio lies within a factor of ``1 + margin``,
     a test of equivalence. It is not where the interval excludes 1 and the ratio lies outside of that factor.
-    Else the trials cannot tell. On another machine nothing is said of single figures, only of their order.
+    Else the trials cannot tell. On another machine nothing is said of single figures, only of the shapes of
+    curves and of the order of servers.
 
     Source: Schuirmann, "A comparison of the two one-sided tests procedure and the power approach for
     assessing the equivalence of average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics 15
@@ -107,8 +143,8 @@ def judge_published(published: PublishedRun, new: Analysis, margin: float) -> Re
     compared = [measure_of(published, one.name) for one in published.measures if one.better is not None]
     changes = [change for measure in compared for change in changes_between(curves, new.curves, measure)]
     comparison = RunComparison(
-        conditions=(),
-        servers={},
+        conditions=of_conditions(published, new),
+        servers=of_servers(published, new),
         curves=tuple(change for change in changes if change.point is None),
         points=(),
         operations=(),
@@ -120,10 +156,21 @@ def judge_published(published: PublishedRun, new: Analysis, margin: float) -> Re
 
 def _judged(base: RerunBase, new: Analysis, comparison: RunComparison, margin: float) -> Rerun:
     machines = base.machine, machine_of(new)
-    is_elsewhere = machines[0].fingerprint is None or machines[0].fingerprint != machines[1].fingerprint
+    is_elsewhere = _is_elsewhere(machines)
     found = {one.server: one for one in comparison.curves if one.measure.column == base.measure.column}
+    here = {name for name, one in new.run.servers.items() if one.status == "found"}
+    measured = set(_with_figures(new.curves, base.measure))
+    comparison = replace(
+        comparison, servers={name: one for name, one in comparison.servers.items() if name in here}
+    )
     figures = tuple(
-        Refigured(server, _outcome(found.get(server), margin, is_elsewhere=is_elsewhere), found.get(server))
+        Refigured(
+            server,
+            _outcome(found.get(server), margin, is_elsewhere=is_elsewhere),
+            found.get(server),
+            what_differs(comparison.servers.get(server, ())),
+            is_measured=server in measured,
+        )
         for server in base.servers
         if server in new.run.servers
     )
@@ -135,7 +182,13 @@ def _judged(base: RerunBase, new: Analysis, comparison: RunComparison, margin: f
         order=_order(base.told_apart, new),
         machines=machines,
         comparison=comparison,
+        shapes=tuple(shapes_between(base.curves, new.curves, base.measure, margin)) if is_elsewhere else (),
     )
+
+
+def _is_elsewhere(machines: tuple[HistoryMachine, HistoryMachine]) -> bool:
+    published, second = (one.fingerprint for one in machines)
+    return published is None or published != second
 
 
 def _with_figures(curves: Sequence[Curve], measure: Measure) -> list[str]:

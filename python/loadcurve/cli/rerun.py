@@ -9,7 +9,6 @@ from urllib.parse import unquote, urlsplit
 import typer
 
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.history import conditions_digest
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.analysis.rerun import Rerun, RerunOutcome, judge_published, judge_rerun
 from loadcurve.cli.agreement import require_agreement
@@ -107,8 +106,6 @@ def _again_published(path: Path, work: Path, options: RerunOptions) -> int:
     new = _measured(study, replace(of_run, catalogs=()), options)
     if new is None:
         return EXIT_INTERRUPTED
-    if conditions_digest(new) != run.conditions:
-        new_console(stderr=True).print("loadcurve: this load or its content differs from the published one.")
     return _told(judge_published(run, new, margin), options)
 
 

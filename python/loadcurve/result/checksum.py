@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 _SEAL = re.compile(rb',\s*"sha256":\s*"([0-9a-f]{64})"\s*\}\s*\Z')
+_DIGEST = re.compile("[0-9a-f]{64}")
 _SEAL_BYTES_MAX = 128
 """More than a seal takes, with the spaces of an indented object."""
 
@@ -30,6 +31,11 @@ class Unsealed:
 def digest(data: bytes) -> str:
     """Return the SHA-256 of bytes in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
+
+
+def is_digest(value: object) -> bool:
+    """Say whether a value is a SHA-256 in hexadecimal digits, by its form."""
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
 
 
 def sealed(text: str) -> bytes:

@@ -92,3 +92,12 @@ def greatest(loads: Sequence[float], trials: Sequence[Sequence[float | None]]) -
         alike=tuple(kept[j] for j in alike) if len(rows) > 1 else None,
         not_compared=tuple(load for load in loads if present[load] and load not in kept),
     )
+
+
+def may_be_greatest(trials: Sequence[Sequence[float]], confidence: float = CONFIDENCE) -> list[int]:
+    """Return the places of the loads (columns) that may have the greatest figure over trials (rows).
+
+    The load of the truly greatest figure is among them with this confidence, see
+    :func:`loadcurve.stats.complete.not_beaten`; that of the greatest geometric mean always is.
+    """
+    return [place for place, may in enumerate(not_beaten(trials, confidence)) if may]

@@ -136,8 +136,9 @@ def rerun(
 ) -> None:
     """Measure a run again, to see whether it is reproduced.
 
-    The study, its inputs, the seed and the options are the run's. On another machine, the order of the
-    servers is compared and no figures are. Exit code 3 if a figure is not reproduced.
+    The study, its inputs, the seed and the options are the run's. Versions and settings that differ are
+    named. On another machine, the shapes of curves and the order of the servers are compared and no figures
+    are. Exit code 3 if a figure is not reproduced.
     """
     from loadcurve.cli.rerun import RerunOptions, rerun_command
 
