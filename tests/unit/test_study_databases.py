@@ -123,7 +123,9 @@ counted: threads = 4 -> threads = 0
 counted: records = 0
     :7: load.records: found 0; expected a positive whole number
 counted: batch = 0
-    :7: load.batch: found 0; expected a positive whole number
+    :7: load.batch: found 0; expected a whole number of records from 1 to 100,000
+counted: batch = 100001
+    :7: load.batch: found 100001; expected a whole number of records from 1 to 100,000
 counted: duration = "1s"
     :6: load.operations: cannot be combined with a duration; keep one of the two
 loading: duration = "1s"

@@ -1,13 +1,11 @@
 //! Work on a database: a workload of YCSB, and which part of it.
 
+use loadcurve_plan::limits::BATCH_MAX;
 use loadcurve_plan::{InvalidPlan, IoChoice, Load, Model, Stop, Work};
 use loadcurve_ycsb::Workload;
 use serde::{Deserialize, Serialize};
 
 use crate::database::{Settings, Target};
-
-/// More records in one request are more than databases take in one message.
-const MOST_IN_A_BATCH: usize = 100_000;
 
 /// Which part of a benchmark a load is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,8 +64,8 @@ impl Work for Ycsb {
     fn validate(&self, load: &Load<Self>) -> Result<(), InvalidPlan> {
         let refuse = |text: String| Err(InvalidPlan(text));
         let &Self { batch, phase, .. } = self;
-        if !(1..=MOST_IN_A_BATCH).contains(&batch) {
-            return refuse(format!("a batch of {batch} is not between 1 and {MOST_IN_A_BATCH} records"));
+        if !(1..=BATCH_MAX).contains(&batch) {
+            return refuse(format!("a batch of {batch} is not between 1 and {BATCH_MAX} records"));
         }
         if load.io == IoChoice::Uring {
             return refuse("database drivers use epoll: remove the choice of io_uring".into());

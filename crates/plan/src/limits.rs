@@ -23,3 +23,15 @@ pub const REPLAY_S_MAX: f64 = 1_000_000.0;
 pub const STRETCH_S_MAX: f64 = 1_000_000.0;
 /// The highest rate per second: above one arrival per nanosecond two due times would fall together.
 pub const RATE_MAX: f64 = 1_000_000_000.0;
+/// The longest path of a Unix socket in bytes, without the byte that ends it (unix(7)).
+pub const SOCKET_PATH_BYTES_MAX: usize = 107;
+/// The least status code of HTTP (RFC 9110 §15).
+pub const STATUS_MIN: u16 = 100;
+/// The greatest status code of HTTP (RFC 9110 §15).
+pub const STATUS_MAX: u16 = 599;
+/// The longest line of a list of requests in bytes: more than any server takes for a request line.
+pub const LIST_LINE_BYTES_MAX: usize = 65_536;
+/// The most records in one request: more are more than databases take in one message.
+pub const BATCH_MAX: usize = 100_000;
+/// The most periods of a series: more than a chart shows, and ten minutes in seconds; even, to pair off.
+pub const SERIES_PERIODS_MAX: usize = 600;

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::InvalidPlan;
+use crate::limits::{STATUS_MAX, STATUS_MIN};
 
 /// The least and the greatest status code of HTTP.
-const STATUS_CODES: std::ops::RangeInclusive<u16> = 100..=599;
+const STATUS_CODES: std::ops::RangeInclusive<u16> = STATUS_MIN..=STATUS_MAX;
 /// What answers a request that has a condition or asks for a range (RFC 9110, 15.3.7, 15.4.5, 15.5.13 and 15.5.17).
 const OF_CONDITIONS: [u16; 4] = [206, 304, 412, 416];
 /// What a server answers, or logs, because of the moment or the client: 408 and 425 (RFC 9110, RFC 8470), 429 (RFC 6585),
@@ -48,8 +49,10 @@ impl ExpectedStatus {
     /// # Errors
     /// It is no status code.
     pub(crate) fn validate(self) -> Result<(), InvalidPlan> {
-        let refuse = || InvalidPlan(format!("an expected status of {} is not between 100 and 599", self.0));
-        STATUS_CODES.contains(&self.0).then_some(()).ok_or_else(refuse)
+        let Self(code) = self;
+        STATUS_CODES.contains(&code).then_some(()).ok_or_else(|| {
+            InvalidPlan(format!("an expected status of {code} is not between {STATUS_MIN} and {STATUS_MAX}"))
+        })
     }
 }
 
@@ -87,7 +90,7 @@ impl Expectation {
         };
         match ranges.iter().find(|range| !is_range(range)) {
             Some((first, last)) => Err(InvalidPlan(format!(
-                "the expected statuses {first} to {last} are no range between 100 and 599"
+                "the expected statuses {first} to {last} are no range between {STATUS_MIN} and {STATUS_MAX}"
             ))),
             None if ranges.is_empty() => {
                 Err(InvalidPlan("a request requires at least one status that is expected".into()))

@@ -7,10 +7,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::SOCKET_PATH_BYTES_MAX;
+
 /// What a Unix socket's path comes behind where a destination is a text.
 const UNIX: &str = "unix:";
-/// The longest path of a Unix socket that Linux takes (unix(7)), without the byte that ends it.
-const PATH_BYTES_MAX: usize = 107;
 
 /// Where connections go.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,8 +48,10 @@ impl FromStr for Destination {
                 format!("{text:?} is neither a numeric address with a port, nor \"unix:\" with a path")
             });
         };
-        if path.is_empty() || path.len() > PATH_BYTES_MAX || path.contains('\0') {
-            return Err(format!("{path:?} is no path of a Unix socket: it has 1 to {PATH_BYTES_MAX} bytes"));
+        if path.is_empty() || path.len() > SOCKET_PATH_BYTES_MAX || path.contains('\0') {
+            return Err(format!(
+                "{path:?} is no path of a Unix socket: it has 1 to {SOCKET_PATH_BYTES_MAX} bytes"
+            ));
         }
         Ok(Self::Unix(path.into()))
     }

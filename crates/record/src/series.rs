@@ -1,15 +1,13 @@
 //! The load over time: period by period.
 
 use loadcurve_plan::Nanos;
+use loadcurve_plan::limits::SERIES_PERIODS_MAX;
 use serde::{Deserialize, Serialize};
 
 use crate::{CoarseHistogram, CompactHistogram};
 
 /// How wide the periods of a short load are.
 const NARROWEST: Nanos = Nanos::from_millis(1000);
-/// The most periods that are kept: more than a chart of the load shows side by side, and ten minutes in seconds.
-/// Even, so that they pair off.
-const MOST_PERIODS: usize = 600;
 
 /// What was completed within one period of the measured window.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +42,9 @@ impl Period {
 
 /// Completions by the period in which they happened, counted from the start of the measured window.
 ///
-/// All periods are equally wide: a second, until there would be more than [`MOST_PERIODS`] of them. Then neighbours
-/// become one, and the width doubles. So the memory depends on neither the length of the load nor its requests.
+/// All periods are equally wide: a second, until there would be more than [`SERIES_PERIODS_MAX`] of them. Then
+/// neighbours become one, and the width doubles. So the memory depends on neither the length of the load nor its
+/// requests.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(into = "StoredSeries", try_from = "StoredSeries")]
 pub(crate) struct Series {
@@ -89,7 +88,7 @@ impl TryFrom<StoredSeries> for Series {
     fn try_from(stored: StoredSeries) -> Result<Self, &'static str> {
         let width = stored.width_ns;
         let is_width = width.0.is_multiple_of(NARROWEST.0) && (width.0 / NARROWEST.0).is_power_of_two();
-        if !is_width || stored.periods.len() > MOST_PERIODS {
+        if !is_width || stored.periods.len() > SERIES_PERIODS_MAX {
             return Err("a series has too many periods, or their width is not a possible one");
         }
         let mut series = Self { width, ..Self::default() };
@@ -184,7 +183,7 @@ impl Series {
     /// Begins periods until there is one for the moment `since_start`.
     fn begin_until(&mut self, since_start: Nanos) {
         while self.end() <= since_start {
-            if self.periods.len() == MOST_PERIODS {
+            if self.periods.len() == SERIES_PERIODS_MAX {
                 self.coarsen();
             }
             self.periods.push(Period::new(self.end(), self.width));
@@ -217,9 +216,10 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_PERIODS, NARROWEST, Period, Series};
+    use super::{NARROWEST, Period, Series};
     use crate::CoarseHistogram;
     use loadcurve_plan::Nanos;
+    use loadcurve_plan::limits::SERIES_PERIODS_MAX;
     use proptest::prelude::*;
 
     /// An answer, or a failure where there is no latency, at a time since the start.
@@ -330,7 +330,7 @@ mod tests {
         for second in 0..10 * DAY_S {
             // All latencies from nanoseconds to hours, in turn.
             series.answered(Nanos::from_millis(1000 * second), Nanos(1 << (second % 43)), 1);
-            assert!(series.periods.len() <= MOST_PERIODS);
+            assert!(series.periods.len() <= SERIES_PERIODS_MAX);
         }
         let periods = series.periods(Nanos::from_millis(1000 * 10 * DAY_S));
         assert_eq!(periods.iter().map(|period| period.answered).sum::<u64>(), 10 * DAY_S);
@@ -361,7 +361,7 @@ mod tests {
     /// be, and the events of each.
     fn expected(events: &[Event], length: Nanos) -> Vec<Period> {
         let mut widths = std::iter::successors(Some(NARROWEST.0), |width| Some(2 * width));
-        let width = widths.find(|width| length.0.div_ceil(*width) <= MOST_PERIODS as u64).unwrap();
+        let width = widths.find(|width| length.0.div_ceil(*width) <= SERIES_PERIODS_MAX as u64).unwrap();
         let mut latency = CoarseHistogram::default();
         (0..length.0.div_ceil(width))
             .map(|index| {

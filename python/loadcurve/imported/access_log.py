@@ -9,11 +9,11 @@ from typing import NamedTuple
 from loadcurve.imported import log_json, log_text
 from loadcurve.imported.left_out import LeftOut, Reason
 from loadcurve.imported.log_line import Line, Odd
+from loadcurve.loads.values import is_status
 from loadcurve.tools.blocks import blocks
 from loadcurve.tools.prefixes import prefix_of
 from loadcurve.tools.source import Source
 
-_STATUS_MIN, _STATUS_MAX = 100, 599
 SWITCHING_PROTOCOLS = 101
 """What answers a request that a load does not send."""
 
@@ -86,7 +86,7 @@ def _is_json(lines: list[bytes]) -> bool:
 def _taken(found: Line | Odd, method: bytes, wanted: RequestFilter) -> Line | Reason:
     if isinstance(found, Reason):
         return found
-    if not _STATUS_MIN <= found.status <= _STATUS_MAX:
+    if not is_status(found.status):
         return Reason.NO_STATUS
     if found.method != method:
         return Reason.METHOD

@@ -7,7 +7,8 @@ from loadcurve.errors import BadInput
 from loadcurve.files import write_whole
 from loadcurve.imported.access_log import Logged, RequestFilter
 from loadcurve.imported.left_out import LeftOut, Reason
-from loadcurve.loads.requests import LIST_LINE_BYTES_MAX, encoded_path
+from loadcurve.loads.limits import LIST_LINE_BYTES_MAX
+from loadcurve.loads.requests import encoded_path
 from loadcurve.tools.source import Source
 
 DISTINCT_MAX = 5_000_000

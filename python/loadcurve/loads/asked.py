@@ -8,7 +8,8 @@ from itertools import repeat
 from typing import Self
 
 from loadcurve._engine import is_expected_status
-from loadcurve.loads.entries import STATUS_MAX, STATUS_MIN, ExpectTable, RequestEntry, codes_of
+from loadcurve.loads.entries import ExpectTable, RequestEntry, codes_of
+from loadcurve.loads.limits import STATUS_MAX, STATUS_MIN
 from loadcurve.loads.sent import BodyLines, FieldsByName, with_headers
 from loadcurve.loads.verification import AnswerPattern, AnswerRule
 

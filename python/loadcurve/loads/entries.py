@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, Pr
 from loadcurve.loads.requests import REQUEST_PATH_IN_WORDS, REQUEST_PATH_PATTERN, encoded_path
 from loadcurve.loads.sent import Body, Headers, Method
 from loadcurve.loads.targets.target import Origin
+from loadcurve.loads.values import is_status
 from loadcurve.loads.verification import Pattern
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, show
@@ -18,7 +19,6 @@ from loadcurve.toml.values import Text
 
 STATUSES_IN_WORDS = 'a status such as 404, a class of them such as "2xx", or a list of these'
 ENTRY_IN_WORDS = 'a path such as "/1k.txt", or a table such as { path = "/orders", method = "POST" }'
-STATUS_MIN, STATUS_MAX = 100, 599
 _CLASS = re.compile(r"[1-5]xx")
 
 
@@ -38,8 +38,7 @@ def _statuses(value: object) -> object:
     given = value if isinstance(value, list | tuple) else [value]
     for one in given or [value]:
         is_class = isinstance(one, str) and _CLASS.fullmatch(one)
-        is_status = isinstance(one, int) and not isinstance(one, bool) and STATUS_MIN <= one <= STATUS_MAX
-        if not is_class and not is_status:
+        if not is_class and not is_status(one):
             raise own_problem(f"found {show(one)}; expected {STATUSES_IN_WORDS}")
     return tuple(given)
 

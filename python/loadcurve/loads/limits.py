@@ -27,3 +27,15 @@ STRETCH_S_MAX: Final = 1_000_000.0
 """The longest stretch of a rate in s."""
 RATE_MAX: Final = 1_000_000_000.0
 """The highest rate per second: above one arrival per nanosecond two due times would fall together."""
+SOCKET_PATH_BYTES_MAX: Final = 107
+"""The longest path of a Unix socket in bytes, without the byte that ends it (unix(7))."""
+STATUS_MIN: Final = 100
+"""The least status code of HTTP (RFC 9110 §15)."""
+STATUS_MAX: Final = 599
+"""The greatest status code of HTTP (RFC 9110 §15)."""
+LIST_LINE_BYTES_MAX: Final = 65536
+"""The longest line of a list of requests in bytes: more than any server takes for a request line."""
+BATCH_MAX: Final = 100000
+"""The most records in one request: more are more than databases take in one message."""
+SERIES_PERIODS_MAX: Final = 600
+"""The most periods of a series: more than a chart shows, and ten minutes in seconds; even, to pair off."""

@@ -14,8 +14,6 @@ REQUEST_PATH_PATTERN = r"""^/[!"$-~]*$"""
 REQUEST_PATH_IN_WORDS = 'a path that begins with "/" and has no spaces, such as "/1k.txt"'
 _AS_IT_IS = "".join(map(chr, range(ord("!"), ord("~") + 1))).replace("#", "")
 """What is in the first line of a request as it is; a ``#`` would begin a fragment, which is not sent."""
-LIST_LINE_BYTES_MAX = 64 * 1024
-"""Of a line of a file of requests."""
 VERIFIED_PATHS_MAX = 100
 """How many paths of a long list a trial verifies."""
 

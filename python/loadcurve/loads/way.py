@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, InstanceOf, PlainSerializer, ValidationInfo
 
+from loadcurve.loads.limits import SOCKET_PATH_BYTES_MAX
 from loadcurve.redaction import remember
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.problems import own_problem
@@ -17,8 +18,6 @@ UNIX: Final = "unix:"
 """What a socket's path comes behind where an address is a text."""
 SOCKET_HOST: Final = "localhost"
 """What ``Host`` names where a server listens on a socket."""
-SOCKET_PATH_BYTES_MAX = 107
-"""The longest path of a Unix socket (unix(7))."""
 PORT_MAX = 65535
 IN_WORDS = {
     "unix_socket": f'a path of at most {SOCKET_PATH_BYTES_MAX} bytes, such as "/run/app.sock"',

@@ -19,7 +19,7 @@ from loadcurve.loads.option import ASKED, CommandLine, Planned
 from loadcurve.loads.rates import Arrivals, RatePerSecond
 from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.tls import TlsTable
-from loadcurve.loads.values import ENGINE_NAME, PositiveCount, SettingValue
+from loadcurve.loads.values import ENGINE_NAME, Batch, PositiveCount, SettingValue
 from loadcurve.loads.workload import ChosenWorkload, InvalidWorkload, WorkloadTable, choose_workload
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.problems import Problem, own_problems
@@ -114,7 +114,7 @@ class DatabaseLoadTable(LoadTable):
     arrivals: Annotated[Arrivals, Planned("schedule")] = "constant"
     """How arrivals are spread in time."""
     batch: Annotated[
-        PositiveCount,
+        Batch,
         CommandLine(
             "--batch", help="Records inserted by each request.", metavar="N", panel="Databases", place=50
         ),

@@ -17,6 +17,7 @@ from pydantic_core import CoreSchema
 
 from loadcurve._engine import tables
 from loadcurve.loads.kinds import LoadKind
+from loadcurve.loads.values import Status
 from loadcurve.record import Count, Many, Record, contradiction
 
 
@@ -147,7 +148,7 @@ class StatusClasses(ClassCounts[Count]):
 class OfStatus(Record):
     """The answers of one status."""
 
-    status: int = Field(ge=100, le=599)
+    status: Status
     answered: Count
     wrong: Count
     """How many of them are not what was asked for: an error, or another status than the expected one."""

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from loadcurve.errors import refusal, sentence
 from loadcurve.host.cgroups import LimitsUnavailable
 from loadcurve.host.state import cache_folder
-from loadcurve.loads.way import SOCKET_PATH_BYTES_MAX
+from loadcurve.loads.limits import SOCKET_PATH_BYTES_MAX
 from loadcurve.redaction import remember
 from loadcurve.result.records import LimitUse
 from loadcurve.server.certificates import CERTIFICATES_FOLDER, NO_FILES, CertificateFiles

@@ -12,6 +12,7 @@ from typing import Final
 import numpy
 import polars
 
+from loadcurve.loads.limits import STATUS_MAX, STATUS_MIN
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.load import Operation
 from loadcurve.tools.errors import errors_of
@@ -39,7 +40,6 @@ TIME_MAX_NS = 10**18
 BODY_MAX = 10**12
 """Bytes of one answer: the sum of ten million of these still fits."""
 _INT64_MAX = 2**63 - 1
-STATUS_MIN, STATUS_MAX = 100, 599
 _PER_CLASS: Final = 100
 _NS_PER_S = 1e9
 WHOLE_SECONDS_MIN = 20.0

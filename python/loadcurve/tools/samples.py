@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy
 
 import loadcurve._engine as native
+from loadcurve.loads.limits import SERIES_PERIODS_MAX
 from loadcurve.result.distribution import PERCENTILES, WHOLE, Distribution
 from loadcurve.result.histograms import (
     LONGEST_NS,
@@ -31,8 +32,6 @@ DIGITS, SERIES_DIGITS = 3, 2
 SLICE, SHORT_SLICE = 1_000_000, 100_000
 """How many times are computed with at once, which bounds the memory that this takes: in floats, and as whole
 numbers of full width."""
-PERIODS_MAX = 600
-"""The most periods of a series, as the engine has them."""
 
 
 def _rank(share: int, count: int) -> int:
@@ -196,7 +195,7 @@ def _period(
 def period_width_ns(window_ns: int) -> int:
     """Return how wide the periods of a window are: a power of two seconds, so that there are at most 600."""
     width_ns = _NS_PER_S
-    while window_ns > width_ns * PERIODS_MAX:
+    while window_ns > width_ns * SERIES_PERIODS_MAX:
         width_ns *= 2
     return width_ns
 

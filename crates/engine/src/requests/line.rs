@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use loadcurve_plan::limits::{STATUS_MAX, STATUS_MIN};
 use loadcurve_plan::{ExpectedStatus, Nanos};
 use loadcurve_wire::is_path;
 
@@ -110,7 +111,10 @@ fn parse_status(word: &[u8]) -> Result<ExpectedStatus, String> {
     let digits =
         std::str::from_utf8(&word[1..]).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     digits.and_then(|digits| digits.parse().ok()).and_then(ExpectedStatus::new).ok_or_else(|| {
-        format!("found the status {}; expected = and a status from 100 to 599, such as =404", shown(word))
+        format!(
+            "found the status {}; expected = and a status from {STATUS_MIN} to {STATUS_MAX}, such as =404",
+            shown(word)
+        )
     })
 }
 

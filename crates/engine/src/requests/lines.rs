@@ -6,10 +6,9 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use loadcurve_plan::limits::LIST_LINE_BYTES_MAX;
 use memchr::memchr;
 
-/// The longest line in bytes: more than any server takes for a request line.
-pub(crate) const LONGEST_LINE_BYTES: usize = 64 * 1024;
 /// How much is read at once where the lines are read one after the other.
 const PIECE_BYTES: usize = 64 * 1024;
 
@@ -28,7 +27,7 @@ pub(crate) struct Lines {
 impl Lines {
     /// The lines from the beginning of a file on.
     pub(crate) fn of(file: Arc<File>) -> Self {
-        let buffer = vec![0; LONGEST_LINE_BYTES + PIECE_BYTES].into_boxed_slice();
+        let buffer = vec![0; LIST_LINE_BYTES_MAX + PIECE_BYTES].into_boxed_slice();
         Self { file, buffer, unread: 0..0, offset: 0, next_piece: PIECE_BYTES }
     }
 
@@ -57,7 +56,7 @@ impl Lines {
             if let Some(length) = memchr(b'\n', &self.buffer[self.unread.clone()]) {
                 return Ok(Some(self.hand_out(length, 1)));
             }
-            if self.unread.len() > LONGEST_LINE_BYTES {
+            if self.unread.len() > LIST_LINE_BYTES_MAX {
                 return Err(ErrorKind::InvalidData.into());
             }
             if self.read_on()? == 0 {

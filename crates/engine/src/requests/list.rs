@@ -5,12 +5,13 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
+use loadcurve_plan::limits::LIST_LINE_BYTES_MAX;
 use loadcurve_plan::{ExpectedStatus, Nanos, Recording};
 
 use crate::requests::TALLIES_MAX;
 use crate::requests::file::open_regular;
 use crate::requests::line::{self, Line};
-use crate::requests::lines::{LONGEST_LINE_BYTES, Lines};
+use crate::requests::lines::Lines;
 
 const EXPECTED: &str = "a file with one path on each line";
 /// What some editors put in front of UTF-8 text.
@@ -147,7 +148,7 @@ pub(crate) fn without_mark(line: &[u8]) -> &[u8] {
 
 fn unreadable(error: &io::Error) -> String {
     if error.kind() == ErrorKind::InvalidData {
-        return format!("longer than {LONGEST_LINE_BYTES} bytes; expected a path");
+        return format!("longer than {LIST_LINE_BYTES_MAX} bytes; expected a path");
     }
     format!("cannot be read: {error}")
 }

@@ -9,9 +9,9 @@ from typing import Any
 
 from loadcurve.errors import BadInput
 from loadcurve.loads.targets.target import BadTarget, NotHttp, Target, require_url
+from loadcurve.loads.values import is_status
 
 WHAT = 'an HTTP archive (HAR): {"log": {"entries": […]}}'
-_STATUS_MIN, _STATUS_MAX = 100, 599
 _BEGINS = re.compile(r'\s*\{\s*"log"\s*:')
 _OF_THE_CONNECTION = frozenset(
     {"host", "content-length", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"}
@@ -61,7 +61,6 @@ def _target(entry: Mapping[str, Any], place: str) -> Target:
         if not name.startswith(":") and name.lower() not in _OF_THE_CONNECTION
     ]
     status = (entry.get("response") or {}).get("status")
-    is_status = isinstance(status, int) and _STATUS_MIN <= status <= _STATUS_MAX
     return Target(
         place,
         str(request["method"]),
@@ -70,7 +69,7 @@ def _target(entry: Mapping[str, Any], place: str) -> Target:
         _body(request.get("postData") or {}),
         None,
         # A request that was broken off has 0.
-        status if is_status else None,
+        status if is_status(status) else None,
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import polars
 
+from loadcurve.loads.limits import STATUS_MAX, STATUS_MIN
 from loadcurve.tools.errors import CHECK_FAILED
 from loadcurve.tools.requests import (
     ANSWERED,
@@ -18,8 +19,6 @@ from loadcurve.tools.requests import (
     FIRST_BYTE,
     OPERATION,
     STATUS,
-    STATUS_MAX,
-    STATUS_MIN,
     TIME,
     whole_nanoseconds,
 )
