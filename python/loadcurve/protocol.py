@@ -7,6 +7,7 @@ from loadcurve.errors import BadInput
 
 DatabaseProtocol = Literal["mongodb", "postgresql"]
 """What is spoken with a database."""
+DATABASE_PROTOCOLS: Final[tuple[DatabaseProtocol, ...]] = get_args(DatabaseProtocol)
 ProtocolName = Literal["http", DatabaseProtocol]
 """What is spoken with a server."""
 
@@ -92,6 +93,17 @@ def database_protocol_of_url(url: str) -> DatabaseProtocol:
         case "http" | None:
             known = ", ".join(f"{scheme}://" for scheme, spoken in SCHEMES.items() if spoken != "http")
             raise BadInput(f"the URL is not that of a database; expected one that starts with {known}")
+        case _:
+            assert_never(protocol)
+
+
+def usual_port(protocol: DatabaseProtocol) -> int:
+    """Return the port of a database where its URL names none."""
+    match protocol:
+        case "mongodb":
+            return 27017
+        case "postgresql":
+            return 5432
         case _:
             assert_never(protocol)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, assert_never
 
 from loadcurve.loads.way import UNIX
-from loadcurve.protocol import ProtocolName, protocol_of_url
+from loadcurve.protocol import DATABASE_PROTOCOLS, ProtocolName, protocol_of_url
 
 WorkName = Literal["http", "ycsb"]
 
@@ -94,7 +94,7 @@ DATABASE = LoadKind(
     models=("ycsb",),
     closed_models=("ycsb",),
     model_by_key=(),
-    protocols=("mongodb", "postgresql"),
+    protocols=DATABASE_PROTOCOLS,
     serves_content=False,
     has_driver=True,
     can_continue=False,

@@ -13,7 +13,7 @@ from loadcurve.host.cpus import divide_cpus
 from loadcurve.loads.http import ClosedLoad, HttpLoad, OpenLoad, SessionsLoad
 from loadcurve.loads.kinds import DATABASE, WEB
 from loadcurve.loads.ycsb import DatabaseLoadTable
-from loadcurve.protocol import HTTP1_1
+from loadcurve.protocol import HTTP1_1, DatabaseProtocol
 from loadcurve.result.load import LoadResult
 from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.database import DatabaseUnderLoad
@@ -31,7 +31,6 @@ FILE = "1k.txt"
 _BYTES = 1024
 _COUNTING = "nginx"
 _FASTEST = "limit"
-_DATABASE = "postgresql"
 _RECORDS, _OPERATIONS = 1000, 2000
 _INSERTED = "insert"
 _LOG_REST_S, _LOG_TIMEOUT_S = 0.1, 5.0
@@ -71,7 +70,7 @@ class CheckedGenerator:
 def check_generator(tool: Tool) -> CheckedGenerator:
     """Put a short load on ``nginx`` with its access log, where it is installed, or else on ``limit``.
 
-    A tool for databases puts it on ``postgresql``.
+    A tool for databases puts it on the first database of the catalogue that speaks its first protocol.
 
     Raises:
         BadInput: the tool is not installed.
@@ -80,8 +79,9 @@ def check_generator(tool: Tool) -> CheckedGenerator:
 
     """
     tool.require_installed()
-    if not tool.sends(WEB):
-        return _check_on_database(tool)
+    databases = tool.table.databases
+    if databases is not None and not tool.sends(WEB):
+        return _check_on_database(tool, databases.protocols[0])
     name, found = _COUNTING, find_server(load_catalog()[_COUNTING], {"access_log": True})
     if isinstance(found, MissingServer):
         name, found = _FASTEST, find_server(load_catalog()[_FASTEST], {})
@@ -101,8 +101,9 @@ def check_generator(tool: Tool) -> CheckedGenerator:
     return CheckedGenerator(name, result, logged)
 
 
-def _check_on_database(tool: Tool) -> CheckedGenerator:
-    found = find_server(load_catalog()[_DATABASE], {})
+def _check_on_database(tool: Tool, protocol: DatabaseProtocol) -> CheckedGenerator:
+    entry = next(one for one in load_catalog() if one.description.protocol == protocol)
+    found = find_server(entry, {})
     if isinstance(found, MissingServer):
         raise found.failure()
     given = {
@@ -119,12 +120,12 @@ def _check_on_database(tool: Tool) -> CheckedGenerator:
         server.verify()
         plans = DatabasePlans(server.url, {}, cpus.load)
         load = DatabaseLoadTable.model_validate(given)
-        with DatabaseUnderLoad(_DATABASE, server, load, plans, CHOSEN) as database:
+        with DatabaseUnderLoad(entry.name, server, load, plans, CHOSEN) as database:
             database.prepare({}, 0, lambda _: None)
             plan = database.plan({}, 0)
             result = CHOSEN.run(plan, lambda _: None)
             held = Database(plan.target.to_json()).count()
-    return CheckedGenerator(_DATABASE, result, held - _RECORDS)
+    return CheckedGenerator(entry.name, result, held - _RECORDS)
 
 
 def short_load(tool: Tool) -> HttpLoad:

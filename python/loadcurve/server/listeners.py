@@ -1,14 +1,14 @@
 """Who listens where a server is reached that runs already: sockets of this machine, and whose they are."""
 
 import socket
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Final, Self
 from urllib.parse import urlsplit
 
 from loadcurve.host.process_times import ProcessTable, ProcessTime
-from loadcurve.protocol import protocol_of_url
+from loadcurve.protocol import protocol_of_url, usual_port
 from loadcurve.redaction import without_password
 from loadcurve.server.lookup import endpoints_of
 from loadcurve.server.processes import Listener, ProcessIdentity, held_sockets, listeners
@@ -17,7 +17,6 @@ FORWARDERS: Final = frozenset(
     {"docker-proxy", "rootlessport", "slirp4netns", "pasta", "ssh", "sshd", "kubectl"}
 )
 """Programs that listen for a server that is another process, perhaps of another machine."""
-DATABASE_PORTS: Final[Mapping[str, int]] = {"postgresql": 5432, "mongodb": 27017}
 LOOK_TIMEOUT_S = 2.0
 
 
@@ -44,11 +43,11 @@ class Place:
         That is a socket in a folder, several hosts, a name that is looked up elsewhere, or one of no address.
         """
         parts, protocol = urlsplit(without_password(url)), protocol_of_url(url)
-        if protocol is None or "," in parts.netloc or parts.scheme.endswith("+srv"):
+        if protocol is None or protocol == "http" or "," in parts.netloc or parts.scheme.endswith("+srv"):
             return None
         try:
-            host, port = parts.hostname, parts.port or DATABASE_PORTS.get(protocol)
-            if not host or port is None:
+            host, port = parts.hostname, parts.port or usual_port(protocol)
+            if not host:
                 return None
             found = endpoints_of(host, port, LOOK_TIMEOUT_S)
         except (OSError, ValueError):

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from loadcurve.protocol import usual_port
 from loadcurve.tools.driver import Refused
 
-DEFAULT_PORT = 5432
 _CLEAR_TEXT = {"sslmode": "disable"}
 
 
@@ -46,7 +46,7 @@ def postgresql_url(url: str) -> PostgresqlUrl:
     user, _, password = map(unquote, login.partition(":"))
     return PostgresqlUrl(
         host=place[: place.index("]") + 1] if place.startswith("[") else parts.hostname,
-        port=port or DEFAULT_PORT,
+        port=port or usual_port("postgresql"),
         # As libpq and our engine have it.
         database=unquote(parts.path.removeprefix("/")) or user,
         user=user,

@@ -6,7 +6,7 @@ reads these.
 
 import inspect
 import re
-from typing import Annotated
+from typing import Annotated, assert_never
 
 import typer
 
@@ -55,6 +55,8 @@ def load(context: typer.Context, url: Annotated[str, _URL], **values: object) ->
             from loadcurve.cli.load import load_command
         case "ycsb":
             from loadcurve.cli.database_load import load_command
+        case _:
+            assert_never(kind.work)
     raise typer.Exit(load_command(url, options, json_output=values["json_output"] is True))
 
 
