@@ -45,7 +45,7 @@ def _row(field: FieldInfo, attribute: str, option: CommandLine) -> str:
     kind = Kind.of_field(field)
     bounds = _bounds(kind) if _type(kind, option) in ("int", "float") else {}
     given = {
-        "help": option.help,
+        "help": option.help_with_usual,
         "metavar": option.metavar,
         "panel": option.panel,
         "place": option.place,

@@ -102,3 +102,8 @@ def test_every_section_of_a_row_is_one_of_the_help():
 def test_every_row_says_in_a_sentence_what_it_is(row):
     assert row.help.endswith(".")
     assert row.help[0].isupper() or row.help.startswith("HTTP")
+
+
+def test_no_help_repeats_what_the_row_has_as_its_default():
+    helps = [option.help for table in TABLES for _, option in options_of(table)]
+    assert [one for one in helps if "default" in one] == []

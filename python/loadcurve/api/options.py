@@ -106,7 +106,7 @@ class LoadOptions(TypedDict, total=False):
     deadline: bool
     """Send the timeout of each call to the gRPC server."""
     compression: Literal["identity", "gzip"] | None
-    """Compress gRPC messages with gzip; default identity."""
+    """Compress gRPC messages with gzip."""
     call: Literal["unary", "server_stream", "client_stream", "bidirectional"] | None
     """What a gRPC call consists of; else as --proto says."""
     messages_per_call: int | None

@@ -25,12 +25,10 @@ from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
 from loadcurve.redaction import may_be_secret
 from loadcurve.study.model import Study
 from loadcurve.toml.problems import Problem, problems_of
+from loadcurve.toml.quantities import parse_duration_s
 from loadcurve.toml.secret import given_in, open_to_others
 from loadcurve.tools.catalog import tools
 
-DEFAULT_CONNECTIONS = 10
-DEFAULT_THREADS = 1
-DEFAULT_DURATION_S = 10.0
 RUNNING_BY_NAME: Mapping[str, Row] = {row.name: row for row in RUNNING}
 
 
@@ -65,6 +63,11 @@ _OWN_DEFAULTS = {
     if target.inner is None and target.option.default not in (OF_FIELD, None)
 }
 """The defaults that are not those of a study, by the attribute of the load."""
+
+
+def _usual(parameter: str) -> Any:  # noqa: ANN401 -- what TOML may hold
+    """Return what the help says that a load has without an option."""
+    return _TARGETS[parameter].option.usual
 
 
 class OnePoint(Study):
@@ -269,16 +272,16 @@ def http_load(
     ``socket`` is the Unix socket that the URL names, and ``messages`` what its scheme says of the answers.
     ``reflected`` asks the server of calls for their descriptors, where their messages require these.
     """
-    defaults: dict[str, Any] = {"requests": [path], "threads": DEFAULT_THREADS}
+    defaults: dict[str, Any] = {"requests": [path], "threads": _usual("threads")}
     if socket is not None:
         defaults["unix_socket"] = socket
     if messages is not None:
         defaults["messages"] = messages
     has_end = options.gives_any("requests", "num_connections", "duration")
     if not has_end and not options.is_replay:
-        defaults["duration"] = f"{DEFAULT_DURATION_S}s"
+        defaults["duration"] = _usual("duration")
     if options.model != "sessions":
-        defaults["connections"] = DEFAULT_CONNECTIONS
+        defaults["connections"] = _usual("connections")
     tool = tools().get(options.values["generator"])
     if tool is not None and tool.table.can is not None and tool.table.can.timeout == "none":
         # What it lacks is only refused where it was asked for.
@@ -305,9 +308,9 @@ def database_load(options: Options, url: str) -> DatabaseLoad:
             not options.gives_any("requests", "duration")
             and not {"requests_total", "duration_s"} & said.keys()
         ):
-            defaults["duration_s"] = DEFAULT_DURATION_S
+            defaults["duration_s"] = parse_duration_s(_usual("duration"))
     if load.threads is None and "threads" not in said:
-        defaults["threads"] = DEFAULT_THREADS
+        defaults["threads"] = _usual("threads")
     if "table" in said and not options.gives_any("table"):
         defaults["table"] = said["table"]
     load = load.model_copy(update=defaults)

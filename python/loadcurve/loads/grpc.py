@@ -141,7 +141,8 @@ class GrpcTable(BaseModel):
         Expected('a list of statuses of gRPC, such as ["OK", "NOT_FOUND"]'),
         CommandLine(
             "--grpc-status",
-            help="Statuses of gRPC that are right; default OK.",
+            help="Statuses of gRPC that are right.",
+            usual="OK",
             metavar="LIST",
             panel="Messages",
             place=80,
@@ -164,7 +165,7 @@ class GrpcTable(BaseModel):
         Literal["identity", "gzip"],
         CommandLine(
             "--compression",
-            help="Compress gRPC messages with gzip; default identity.",
+            help="Compress gRPC messages with gzip.",
             panel="Messages",
             place=93,
         ),

@@ -9,7 +9,7 @@ from loadcurve.loads.http_keys import Pipeline, Streams
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.limits import REPLAY_S_MAX
 from loadcurve.loads.messages import OWN_MESSAGES
-from loadcurve.loads.option import ASKED, CommandLine, Planned
+from loadcurve.loads.option import ASKED, RATE_SHOWN, CommandLine, Planned, Shown
 from loadcurve.loads.rates import RECORDED, Arrivals, OpenArrivals, Rate, RatePerSecond, Speed
 from loadcurve.loads.requests import LongList
 from loadcurve.loads.sent import header_fields
@@ -21,6 +21,7 @@ from loadcurve.toml.problems import Problem
 
 SESSIONS_AT_ONCE_MAX = 10_000
 """How many sessions may be open at once where the study does not say."""
+_CALLS_SHOWN, _THINK_SHOWN = Shown(title="calls per connection"), Shown(title="think time")
 
 
 def default_sessions_at_once(num_connections: int | None) -> int:
@@ -35,7 +36,7 @@ class KeptConnectionsTable(HttpLoadTable):
 
     connections: Annotated[
         PositiveCount | None,
-        CommandLine("-c/--connections", help="Connections kept open; default 10.", metavar="N", place=10),
+        CommandLine("-c/--connections", help="Connections kept open.", usual=10, metavar="N", place=10),
         Planned("translated"),
         ASKED,
     ] = None
@@ -87,6 +88,7 @@ class KeptConnectionsTable(HttpLoadTable):
             panel="Arrivals and connections",
             place=70,
         ),
+        _CALLS_SHOWN,
         Planned("conversation"),
         ASKED,
     ] = None
@@ -106,6 +108,7 @@ class ClosedLoadTable(KeptConnectionsTable):
             panel="Arrivals and connections",
             place=80,
         ),
+        _THINK_SHOWN,
         Planned("conversation"),
         ASKED,
     ] = Field(0.0, alias="think")
@@ -181,6 +184,7 @@ class OpenLoadTable(KeptConnectionsTable):
             metavar="RPS",
             place=50,
         ),
+        RATE_SHOWN,
         Planned("schedule"),
         ASKED,
     ] = Field(None, alias="rate")
@@ -202,11 +206,13 @@ class OpenLoadTable(KeptConnectionsTable):
         Speed | None,
         CommandLine(
             "--speed",
-            help="With recorded arrivals: how many times as fast; default 1.",
+            help="With recorded arrivals: how many times as fast.",
+            usual=1,
             metavar="FACTOR",
             panel="Arrivals and connections",
             place=20,
         ),
+        Shown(unit="times as recorded"),
         Planned("schedule"),
         ASKED,
     ] = None
@@ -285,6 +291,7 @@ class SessionsLoadTable(HttpLoadTable):
             panel="Arrivals and connections",
             place=30,
         ),
+        Shown(unit="connections/s"),
         Planned("schedule"),
         ASKED,
     ] = Field(None, alias="connection_rate")
@@ -300,15 +307,16 @@ class SessionsLoadTable(HttpLoadTable):
             panel="Arrivals and connections",
             place=40,
         ),
+        Shown(title="connections in all"),
         Planned("stop"),
         ASKED,
     ] = Field(None, alias="num_connections")
     """Ends the load after this many connections, instead of `duration`."""
-    calls: Annotated[PositiveCount, Planned("conversation"), ASKED] = 1
+    calls: Annotated[PositiveCount, _CALLS_SHOWN, Planned("conversation"), ASKED] = 1
     """Requests after which a connection is closed."""
     pipeline: Annotated[Pipeline, Planned("conversation"), ASKED] = Field(1, alias="burst")
     """Requests that are written together and answered before the next; at most `calls`."""
-    think_s: Annotated[Think, Planned("conversation"), ASKED] = Field(0.0, alias="think")
+    think_s: Annotated[Think, _THINK_SHOWN, Planned("conversation"), ASKED] = Field(0.0, alias="think")
     """How long a client pauses between two bursts."""
     connections: Annotated[PositiveCount | None, Planned("translated"), ASKED] = None
     """How many may be open at once; `num_connections`, at most 10,000, unless it is given."""

@@ -179,7 +179,7 @@ class HttpKeys(MessagesTable):
     hpack: Annotated[
         Literal["indexed", "literal"] | None,
         CommandLine(
-            "--hpack", help="HTTP/2: how header fields are sent; default indexed.", panel="Requests", place=40
+            "--hpack", help="HTTP/2: how header fields are sent.", usual="indexed", panel="Requests", place=40
         ),
         Planned("h2", "indexed"),
         OWN_HTTP2,
@@ -191,7 +191,8 @@ class HttpKeys(MessagesTable):
         StreamWindow | None,
         CommandLine(
             "--stream-window",
-            help="HTTP/2: receive window of a stream; default 1GiB.",
+            help="HTTP/2: receive window of a stream.",
+            usual="1GiB",
             metavar="SIZE",
             panel="Requests",
             place=50,
@@ -206,7 +207,8 @@ class HttpKeys(MessagesTable):
         ConnectionWindow | None,
         CommandLine(
             "--connection-window",
-            help="HTTP/2: receive window of a connection; default 1GiB.",
+            help="HTTP/2: receive window of a connection.",
+            usual="1GiB",
             metavar="SIZE",
             panel="Requests",
             place=60,
@@ -268,7 +270,8 @@ class HttpKeys(MessagesTable):
         Literal["all"] | None,
         CommandLine(
             "--addresses",
-            help="All addresses of the host in turn; default the first.",
+            help="All addresses of the host in turn.",
+            usual="the first",
             panel="Arrivals and connections",
             place=100,
         ),
@@ -368,7 +371,7 @@ class HttpKeys(MessagesTable):
     threads: Annotated[
         PositiveCount | None,
         CommandLine(
-            "-t/--threads", help="Sending threads; for a database: clients; default 1.", metavar="N", place=20
+            "-t/--threads", help="Sending threads; for a database: clients.", usual=1, metavar="N", place=20
         ),
         Planned("translated"),
         ASKED,

@@ -44,7 +44,8 @@ class MessagesTable(LoadTable):
         Literal["sse", "lines"] | None,
         CommandLine(
             "--event-format",
-            help="Events: sse, or lines such as JSON lines; default sse.",
+            help="Events: sse, or lines such as JSON lines.",
+            usual="sse",
             panel="Messages",
             place=20,
         ),
@@ -93,7 +94,8 @@ class MessagesTable(LoadTable):
         Literal["text", "binary"] | None,
         CommandLine(
             "--message-type",
-            help="WebSocket: text or binary messages; default text.",
+            help="WebSocket: text or binary messages.",
+            usual="text",
             panel="Messages",
             place=100,
         ),

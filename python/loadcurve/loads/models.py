@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, ValidatorFunctionWrapHandler, WrapValidat
 
 from loadcurve.loads.grpc import GrpcTable
 from loadcurve.loads.http import HTTP_TABLES, HttpLoad, HttpLoadTables
+from loadcurve.loads.option import Shown, said_of
 from loadcurve.loads.table import attributes, by_model
 from loadcurve.loads.tls import TlsTable
 from loadcurve.loads.ycsb import DatabaseLoad, DatabaseLoadTable
@@ -35,6 +36,14 @@ DURATION_KEYS = frozenset(
     key for table in get_args(LoadTables) for key, name in attributes(table).items() if name.endswith("_s")
 )
 """The keys of a load whose values are durations."""
+
+SHOWN: Mapping[str, Shown] = {
+    key: said
+    for table in get_args(LoadTables)
+    for key, name in attributes(table).items()
+    for said in said_of(table, name, Shown)
+}
+"""What reports call the values of a load's keys."""
 
 
 def keys_of(model: object) -> dict[str, str]:

@@ -43,11 +43,28 @@ class CommandLine:
     form: Form = "value"
     default: object = OF_FIELD
     """Where it is another one than that of a study."""
+    usual: str | int | None = None
+    """What a load has without it, where its default does not say that: in the help, behind what it is for."""
+
+    @property
+    def help_with_usual(self) -> str:
+        """What it is for, and what a load has without it."""
+        return self.help if self.usual is None else f"{self.help.removesuffix('.')}; default {self.usual}."
 
     @property
     def parameter(self) -> str:
         """Its name in Python."""
         return next(one for one in self.written.split("/") if one.startswith("--"))[2:].replace("-", "_")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What reports call the values of an option, where its key and its type do not say it."""
+
+    title: str | None = None
+    """Instead of the words of the key."""
+    unit: str | None = None
+    """What it counts; durations have theirs, which is s."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +87,7 @@ class OtherTools:
     """The only work of whose loads this is said."""
 
 
+RATE_SHOWN: Final = Shown(unit="per second")
 ASKED = OtherTools(takes_any=True)
 """They are asked for it as far as the abilities of each reach, or it changes nothing for them."""
 OWN_HTTP2 = OtherTools(takes_any=False, reason="is only driven with its own settings of HTTP/2")

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Self, TypeVar, get_args
 from pydantic import Field, PrivateAttr, ValidationError, computed_field
 
 from loadcurve.loads.kinds import LoadKind, WorkName
-from loadcurve.loads.option import ASKED, CommandLine, OtherTools, Planned
+from loadcurve.loads.option import ASKED, CommandLine, OtherTools, Planned, Shown
 from loadcurve.loads.rates import silent_from_s
 from loadcurve.loads.values import Duration, Timeout, Warmup
 from loadcurve.toml.document import TomlTable
@@ -45,6 +45,7 @@ class LoadTable(TomlTable):
             place=60,
             default="0s",
         ),
+        Shown(title="warm-up"),
         Planned("times"),
         ASKED,
     ] = Field(1.0, alias="warmup")
@@ -53,7 +54,8 @@ class LoadTable(TomlTable):
         Duration | None,
         CommandLine(
             "-d/--duration",
-            help="Length of the measurement, such as 500ms, 10s or 1m; default 10s.",
+            help="Length of the measurement, such as 500ms, 10s or 1m.",
+            usual="10s",
             metavar="TIME",
             place=30,
         ),

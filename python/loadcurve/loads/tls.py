@@ -51,7 +51,8 @@ class TlsTable(BaseModel):
         Expected('a list of versions of TLS, such as ["1.3"]'),
         CommandLine(
             "--tls-version",
-            help="The one version of TLS that is offered; default both.",
+            help="The one version of TLS that is offered.",
+            usual="both",
             panel="TLS",
             place=10,
             form="only of a list",
@@ -99,7 +100,8 @@ class TlsTable(BaseModel):
         Annotated[str, Field(min_length=1), Expected("a host name")] | None,
         CommandLine(
             "--server-name",
-            help="Name in the certificate; default the URL's host.",
+            help="Name in the certificate.",
+            usual="the URL's host",
             metavar="NAME",
             panel="TLS",
             place=60,

@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from loadcurve.loads.kinds import DATABASE, LoadKind
-from loadcurve.loads.option import ASKED, CommandLine, Planned
+from loadcurve.loads.option import ASKED, RATE_SHOWN, CommandLine, Planned
 from loadcurve.loads.rates import Arrivals, RatePerSecond
 from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.tls import TlsTable
@@ -109,7 +109,9 @@ class DatabaseLoadTable(LoadTable):
     """Ends the load after this many operations, instead of `duration`."""
     threads: Annotated[PositiveCount | None, Planned("translated"), ASKED] = None
     """Clients, each with one operation under way, as YCSB's threads."""
-    rate_rps: Annotated[RatePerSecond | None, Planned("schedule"), ASKED] = Field(None, alias="rate")
+    rate_rps: Annotated[RatePerSecond | None, RATE_SHOWN, Planned("schedule"), ASKED] = Field(
+        None, alias="rate"
+    )
     """Operations per second over all clients; a closed loop unless it is given."""
     arrivals: Annotated[Arrivals, Planned("schedule")] = "constant"
     """How arrivals are spread in time."""
@@ -150,7 +152,8 @@ class DatabaseLoadTable(LoadTable):
         Text,
         CommandLine(
             "--table",
-            help="The table or collection; default usertable.",
+            help="The table or collection.",
+            usual=DEFAULT_TABLE,
             metavar="NAME",
             panel="Databases",
             place=70,

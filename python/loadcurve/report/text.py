@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from loadcurve.loads.models import DURATION_KEYS, SHOWN
+from loadcurve.loads.option import Shown
 from loadcurve.loads.values import Point
 from loadcurve.stats.interval import Estimate
 from loadcurve.units import ABSENT, number, percent, setting
@@ -24,21 +26,6 @@ MOST_FACTOR = 1_000
 MOST_DIGITS = 9
 """An end of a ratio that is closer to 1 is shown as 1."""
 
-_KEY_TITLES = {
-    "rate": "rate (per second)",
-    "speed": "speed (times as recorded)",
-    "connection_rate": "connection rate (connections/s)",
-    "num_connections": "connections in all",
-    "calls": "calls per connection",
-    "think": "think time (s)",
-    "warmup": "warm-up (s)",
-    "duration": "duration (s)",
-    "timeout": "timeout (s)",
-    "stream_for": "stream for (s)",
-    "reconnect_after": "reconnect after (s)",
-}
-
-_LOAD_UNITS = {"rate": "per second", "speed": "times as recorded", "connection_rate": "connections/s"}
 _ONE = {"connections": "connection", "threads": "thread"}
 
 
@@ -122,12 +109,15 @@ def _words(key: str) -> str:
 
 def key_title(key: str) -> str:
     """Return the title of a swept key, with its unit where it has one."""
-    return _KEY_TITLES.get(key, _words(key))
+    shown = SHOWN.get(key, Shown())
+    unit = shown.unit or ("s" if key in DURATION_KEYS else None)
+    title = shown.title or _words(key)
+    return title if unit is None else f"{title} ({unit})"
 
 
 def keys_title(keys: Sequence[str]) -> str:
     """Return a heading for :func:`point_values` that breaks between words, with the unit of durations."""
-    titles = [f"{_words(key)}{' (s)' if key_title(key).endswith(' (s)') else ''}" for key in keys]
+    titles = [f"{_words(key)}{' (s)' if key in DURATION_KEYS else ''}" for key in keys]
     return ",\n".join(titles) or "point"
 
 
@@ -191,7 +181,7 @@ def load(key: str, value: float) -> str:
 
 def load_unit(key: str) -> str:
     """Return what a load along ``key`` is counted in."""
-    return _LOAD_UNITS.get(key, key_title(key))
+    return SHOWN.get(key, Shown()).unit or key_title(key)
 
 
 def point(settings: Point | None) -> str:
