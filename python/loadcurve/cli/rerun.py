@@ -1,7 +1,7 @@
 """``loadcurve rerun``: a run measured again from its folder, beside the figures that it published."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -17,6 +17,7 @@ from loadcurve.cli.console import new_console
 from loadcurve.cli.damage import tell_damage
 from loadcurve.cli.output import one_object_on_stdout
 from loadcurve.cli.regression import share_of
+from loadcurve.cli.rerun_servers import provide_servers
 from loadcurve.cli.run import run_command
 from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID, EXIT_UNDECIDED
@@ -53,7 +54,7 @@ class RerunOptions:
     """Whether a second run that cannot tell is a failure."""
     as_json: bool = False
     agrees: bool = False
-    """Whether the person agrees to what the study runs."""
+    """Whether the person agrees to what the study runs, and to installing the servers that it needs."""
 
 
 def rerun_command(source: str, options: RerunOptions) -> int:
@@ -80,7 +81,10 @@ def _again(folder: Path, options: RerunOptions, is_foreign: str | None) -> int:
         new_console(stderr=True).print(f"loadcurve: {sentence}", soft_wrap=True)
     study = folder / STUDY_FILE
     require_agreement(str(study), is_given=options.agrees, is_foreign=is_foreign)
-    new = _measured(study, RunOptions.of_run(folder, record), options)
+    of_run = RunOptions.of_run(folder, record)
+    measured = {name: one.version for name, one in record.servers.items() if one.status == "found"}
+    _provide(study, measured, of_run, options)
+    new = _measured(study, of_run, options)
     if new is None:
         return EXIT_INTERRUPTED
     base = analysis_of(folder)
@@ -101,12 +105,21 @@ def _again_published(path: Path, work: Path, options: RerunOptions) -> int:
     study = work / STUDY_FILE
     study.write_text(run.study, encoding="utf-8")
     require_agreement(str(study), is_given=options.agrees, is_foreign="it is part of a published result")
-    of_run = RunOptions.of_words(run.options, run.seed, trials_max=TRIALS_MAX)
     # Catalogues lie where the publisher had them.
-    new = _measured(study, replace(of_run, catalogs=()), options)
+    of_run = replace(RunOptions.of_words(run.options, run.seed, trials_max=TRIALS_MAX), catalogs=())
+    _provide(study, {one.name: one.version for one in run.servers if not one.missing}, of_run, options)
+    new = _measured(study, of_run, options)
     if new is None:
         return EXIT_INTERRUPTED
     return _told(judge_published(run, new, margin), options)
+
+
+def _provide(
+    study: Path, measured: Mapping[str, str | None], of_run: RunOptions, options: RerunOptions
+) -> None:
+    """Let servers that are to be measured again be installed where they are missing."""
+    wanted = {name: version for name, version in measured.items() if name in (options.rows or measured)}
+    provide_servers(study, wanted, of_run.catalogs, agrees=options.agrees)
 
 
 def _measured(study: Path, of_run: RunOptions, options: RerunOptions) -> Analysis | None:

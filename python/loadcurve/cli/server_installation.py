@@ -34,7 +34,7 @@ def install_command(names: Sequence[str], catalogs: Sequence[Path], to: Path | N
         if recipe is not None and installed_server(recipe.name, folder) is None:
             say(Text(f"fetching {in_words(recipe)} …"))
         try:
-            told = _installed(entry, folder, lambda text: say(Text(text)))
+            told = installed(entry, folder, lambda text: say(Text(text)))
         except LoadcurveError as error:
             is_expected = every and recipe is None
             failed += [] if is_expected else [entry.name]
@@ -77,13 +77,13 @@ def _of(catalog: Catalog, names: Iterable[str]) -> list[CatalogEntry]:
     return entries
 
 
-def _installed(entry: CatalogEntry, folder: Path, say: Callable[[str], None]) -> str:
+def installed(entry: CatalogEntry, folder: Path, say: Callable[[str], None]) -> str:
     """Install a server and say where it is; raises ``LoadcurveError`` where it cannot be had."""
     recipe = entry.description.recipe
     if recipe is not None:
-        installed = install(recipe, folder)
-        told = f"{in_words(recipe)}, at {installed.program}"
-        looked_for = find_server(entry, {}, Overrides(binary=installed.program))
+        there = install(recipe, folder)
+        told = f"{in_words(recipe)}, at {there.program}"
+        looked_for = find_server(entry, {}, Overrides(binary=there.program))
         if isinstance(looked_for, FoundServer):
             return told
         raise ServerFailure("not_installed", f"{told}, but {looked_for.reason}{_hint(entry)}")

@@ -132,13 +132,20 @@ def rerun(
     ] = "10%",
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 5 if the trials cannot tell.")] = False,
     json_output: JsonOption = False,
-    yes: YesOption = False,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes",
+            help="Run the study even if it may be somebody else's, and install the servers that it needs.",
+        ),
+    ] = False,
 ) -> None:
     """Measure a run again, to see whether it is reproduced.
 
     The study, its inputs, the seed and the options are the run's. Versions and settings that differ are
-    named. On another machine, the shapes of curves and the order of the servers are compared and no figures
-    are. Exit code 3 if a figure is not reproduced.
+    named. Servers that are missing are installed, by version and digest, where the catalogue has packages
+    and you agree. On another machine, the shapes of curves and the order of the servers are compared and no
+    figures are. Exit code 3 if a figure is not reproduced.
     """
     from loadcurve.cli.rerun import RerunOptions, rerun_command
 
