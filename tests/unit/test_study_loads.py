@@ -92,11 +92,11 @@ closed: source_addresses = ["::1", "0:0::1"]
 closed: http = "4"
     :9: load.http: found "4"; expected "1.0", "1.1", "2", "3" or "3-by-alt-svc"
 closed: http = "3"\npipeline = 2
-    :10: load.pipeline: cannot be combined with HTTP/3, which has no pipeline; expected streams
+    :10: load.pipeline: cannot be combined with http = "3", which has no pipeline; expected streams
 closed: http = "3"\nhpack = "literal"
     :10: load.hpack: only used over HTTP/2, since HTTP/3 has QPACK; set http to 2, or remove it
 closed: http = "2"\npipeline = 2
-    :10: load.pipeline: cannot be combined with HTTP/2, which has no pipeline; expected streams
+    :10: load.pipeline: cannot be combined with http = "2", which has no pipeline; expected streams
 closed: streams = 2
     :9: load.streams: only used over HTTP/2 and HTTP/3; set http to 2 or 3 as well, or remove it
 closed: stream_for = "5s"

@@ -9,13 +9,22 @@ from loadcurve.loads.http_keys import Pipeline, Streams
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.limits import REPLAY_S_MAX
 from loadcurve.loads.messages import OWN_MESSAGES
-from loadcurve.loads.option import ASKED, RATE_SHOWN, CommandLine, Planned, Shown
+from loadcurve.loads.option import (
+    ASKED,
+    RATE_SHOWN,
+    CommandLine,
+    NotOver,
+    OfMessages,
+    OnlyOver,
+    Planned,
+    Shown,
+)
 from loadcurve.loads.rates import RECORDED, Arrivals, OpenArrivals, Rate, RatePerSecond, Speed
 from loadcurve.loads.requests import LongList
 from loadcurve.loads.sent import header_fields
 from loadcurve.loads.table import Swept, by_model
 from loadcurve.loads.values import ENGINE_NAME, Duration, PositiveCount, Think
-from loadcurve.protocol import EVENTS
+from loadcurve.protocol import BY_ALT_SVC, EVENTS, HTTP2, HTTP3
 from loadcurve.toml.expected import show
 from loadcurve.toml.problems import Problem
 
@@ -62,6 +71,7 @@ class KeptConnectionsTable(HttpLoadTable):
             panel="Arrivals and connections",
             place=50,
         ),
+        NotOver((HTTP2, HTTP3, BY_ALT_SVC), "which has no pipeline; expected streams"),
         Planned("conversation"),
         ASKED,
     ] = 1
@@ -75,6 +85,7 @@ class KeptConnectionsTable(HttpLoadTable):
             panel="Arrivals and connections",
             place=60,
         ),
+        OnlyOver((HTTP2, HTTP3)),
         Planned("conversation"),
         ASKED,
     ] = 1
@@ -123,6 +134,7 @@ class ClosedLoadTable(KeptConnectionsTable):
             place=45,
         ),
         Planned("messages"),
+        OfMessages((EVENTS,)),
         OWN_MESSAGES,
     ] = Field(None, alias="reconnect_after")
     """With events: a client opens its stream again that the server has ended, as browsers do: after the time
@@ -142,10 +154,8 @@ class ClosedLoadTable(KeptConnectionsTable):
             yield from self._problems_of_reconnects(at)
 
     def _problems_of_reconnects(self, at: Swept) -> Iterator[Problem]:
-        """Check that there are streams of events, one on each connection, which a client can open again."""
+        """Check that there is one stream on each connection, which a client can open again."""
         place = at.place("reconnect_after")
-        if self.messages != EVENTS:
-            yield Problem(place, self._of_other_messages("reconnect_after", (EVENTS,)))
         if self.event_format == "lines":
             text = 'cannot be combined with event_format = "lines", which has no ids and no retry; keep one'
             yield Problem(place, text)

@@ -19,17 +19,23 @@ from loadcurve.loads.limits import (
     WINDOW_BYTES_MAX,
 )
 from loadcurve.loads.messages import MessagesTable
-from loadcurve.loads.option import ASKED, OWN_HTTP2, CommandLine, OtherTools, Planned
+from loadcurve.loads.option import (
+    ASKED,
+    OWN_HTTP2,
+    CommandLine,
+    NotOver,
+    NotWith,
+    OnlyOver,
+    OtherTools,
+    Planned,
+)
 from loadcurve.loads.requests import LongList
 from loadcurve.loads.sent import Body, Headers, Method
 from loadcurve.loads.tls import EarlyData, FullHandshakes, Tls, TlsTable
 from loadcurve.loads.values import ENGINE_NAME, PositiveCount
 from loadcurve.loads.verification import Verify
 from loadcurve.loads.way import HostAndPort, ProxyCredentials, ProxyProtocol, ProxyUrl, SocketPath
-from loadcurve.protocol import (
-    HTTP1_1,
-    AskedHttp,
-)
+from loadcurve.protocol import BY_ALT_SVC, HTTP1_1, HTTP2, HTTP3, AskedHttp
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.quantities import SizeBytes
 from loadcurve.toml.values import SourceAddresses, Text
@@ -82,6 +88,9 @@ ConnectionWindow = Annotated[
     Field(ge=CONNECTION_WINDOW_BYTES_MIN, le=WINDOW_BYTES_MAX),
     Expected('a size from 65,535 bytes to less than 2 GiB, such as "1MiB"'),
 ]
+_STRAIGHT_BY_ALT_SVC = NotOver(
+    (BY_ALT_SVC,), "since HTTP/3 goes straight to the server; remove it, or use another version"
+)
 
 
 class HttpKeys(MessagesTable):
@@ -181,6 +190,7 @@ class HttpKeys(MessagesTable):
         CommandLine(
             "--hpack", help="HTTP/2: how header fields are sent.", usual="indexed", panel="Requests", place=40
         ),
+        OnlyOver((HTTP2,), {HTTP3: "HTTP/3 has QPACK"}),
         Planned("h2", "indexed"),
         OWN_HTTP2,
     ] = None
@@ -197,6 +207,7 @@ class HttpKeys(MessagesTable):
             panel="Requests",
             place=50,
         ),
+        OnlyOver((HTTP2, HTTP3)),
         Planned("h2", WINDOW_BYTES_DEFAULT),
         OWN_HTTP2,
     ] = Field(None, alias="stream_window")
@@ -213,6 +224,7 @@ class HttpKeys(MessagesTable):
             panel="Requests",
             place=60,
         ),
+        OnlyOver((HTTP2, HTTP3)),
         Planned("h2", WINDOW_BYTES_DEFAULT),
         OWN_HTTP2,
     ] = Field(None, alias="connection_window")
@@ -262,6 +274,7 @@ class HttpKeys(MessagesTable):
             form="list",
         ),
         OtherTools(takes_any=False, reason="has one source address"),
+        NotWith(("unix_socket",), ", which has no addresses; remove it"),
     ] = Field(default_factory=list)
     """Addresses of the client's machine from which connections come in turn, as from many clients: each has
     all local ports, and counts as one client for the server's limits. Unless set, the kernel chooses.
@@ -275,6 +288,7 @@ class HttpKeys(MessagesTable):
             panel="Arrivals and connections",
             place=100,
         ),
+        NotWith(("unix_socket", "proxy")),
         Planned("way"),
         OtherTools(takes_any=False, reason="chooses one address"),
     ] = None
@@ -290,6 +304,7 @@ class HttpKeys(MessagesTable):
             panel="Arrivals and connections",
             place=110,
         ),
+        NotWith(("unix_socket",)),
         Planned("way"),
         OtherTools(takes_any=False, reason="is only driven to the address of the URL"),
     ] = None
@@ -305,6 +320,7 @@ class HttpKeys(MessagesTable):
             panel="Arrivals and connections",
             place=120,
         ),
+        _STRAIGHT_BY_ALT_SVC,
         Planned("way"),
         OtherTools(takes_any=False, reason="is only driven over TCP"),
     ] = None
@@ -318,6 +334,8 @@ class HttpKeys(MessagesTable):
             panel="Arrivals and connections",
             place=130,
         ),
+        _STRAIGHT_BY_ALT_SVC,
+        NotWith(("unix_socket", "connect_to")),
         Planned("way"),
         OtherTools(takes_any=False, reason="is driven without a proxy"),
     ] = None
@@ -349,6 +367,7 @@ class HttpKeys(MessagesTable):
             panel="Arrivals and connections",
             place=140,
         ),
+        _STRAIGHT_BY_ALT_SVC,
         Planned("way"),
         OtherTools(takes_any=False, reason="knows nothing of the PROXY protocol"),
     ] = None

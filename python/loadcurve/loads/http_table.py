@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from loadcurve.loads.asked import AskedRequest, asked_at, asked_of
+from loadcurve.loads.combinations import problems_of_combinations
 from loadcurve.loads.early_data import problems_of_early_data
 from loadcurve.loads.entries import path_of, source_of
 from loadcurve.loads.grpc import problems_of_calls
@@ -22,16 +23,14 @@ from loadcurve.loads.messages import problems_of_websocket
 from loadcurve.loads.request_files import has_weight, naming_others, with_requests_read
 from loadcurve.loads.requests import VERIFIED_PATHS_MAX, LongList, sampled_paths
 from loadcurve.loads.sent import header_fields
-from loadcurve.loads.table import Swept, Table, attributes
+from loadcurve.loads.table import Swept, Table
 from loadcurve.loads.way import Way
 from loadcurve.protocol import (
-    BY_ALT_SVC,
     GRPC,
     HTTP1_0,
     HTTP2,
     HTTP3,
     WEBSOCKET,
-    has_streams,
     http_family,
 )
 from loadcurve.toml.expected import nearest, show
@@ -169,7 +168,8 @@ class HttpLoadTable(HttpKeys):
         yield from self._endings(at)
         yield from self._idle_threads(at)
         yield from self._weights()
-        yield from self._other_version(at)
+        yield from self._chunks()
+        yield from problems_of_combinations(at, self.http, self.messages)
         asked = [self.asked_for("/")] if isinstance(self.requests, LongList) else self.asked
         yield from problems_of_early_data(at, http_family(self.http), asked)
         if self.makes_calls:
@@ -177,8 +177,9 @@ class HttpLoadTable(HttpKeys):
                 self.grpc, self.http, self.requests, self.asked, self._of_streams(at)
             )
         if self.messages == WEBSOCKET:
-            yield from problems_of_websocket(self.http, at)
-        yield from self._several_ways()
+            yield from problems_of_websocket(self.http)
+        if self.proxy_credentials is not None and self.proxy is None:
+            yield Problem(("load", "proxy_credentials"), "only used with a proxy; set proxy as well")
         yield from self._problems_of_messages(at)
 
     def _of_streams(self, at: Swept) -> list[KeyPath]:
@@ -193,51 +194,11 @@ class HttpLoadTable(HttpKeys):
             text = f"found {max(threads)}; expected no more threads than connections; the lowest point has "
             yield Problem(at.place("threads"), f"{text}{min(connections)}")
 
-    def _other_version(self, at: Swept) -> Iterator[Problem]:
-        """Check that what belongs to one version of HTTP is not asked of another."""
+    def _chunks(self) -> Iterator[Problem]:
+        """Check that bodies are not sent in chunks where there are none."""
         if self.http == HTTP1_0 and (self.chunked or any(one.chunked for one in self.asked)):
             key = "chunked" if self.chunked else "requests"
             yield Problem(("load", key), "HTTP/1.0 has no chunks; set http to 1.1 or 2, or remove chunked")
-        keys = attributes(type(self))
-        if has_streams(self.http):
-            if "pipeline" in keys and max(at.values("pipeline")) > 1:
-                text = f"cannot be combined with HTTP/{self.http}, which has no pipeline; expected streams"
-                yield Problem(at.place("pipeline"), text)
-            if (
-                http_family(self.http) == HTTP3
-                and "hpack" in keys
-                and (at.gives("hpack") or "hpack" in at.sweep)
-            ):
-                text = f"only used over HTTP/2, since HTTP/3 has QPACK; set http to {HTTP2}, or remove it"
-                yield Problem(at.place("hpack"), text)
-            return
-        for key in ("streams", "hpack", "stream_window", "connection_window"):
-            if key in keys and (key in at.sweep or at.gives(key)):
-                versions = [HTTP2] if key == "hpack" else [HTTP2, HTTP3]
-                named = " and ".join(f"HTTP/{one}" for one in versions)
-                text = f"only used over {named}; set http to {' or '.join(versions)} as well, or remove it"
-                yield Problem(at.place(key), text)
-
-    def _several_ways(self) -> Iterator[Problem]:
-        """Check that connections go to one place."""
-        given = [key for key in ("unix_socket", "connect_to", "proxy") if getattr(self, key) is not None]
-        for key in given[1:]:
-            yield Problem(("load", key), f"cannot be combined with {given[0]}; keep one of the two")
-        around = ("unix_socket", "proxy", "proxy_protocol")
-        for key in around if self.http == BY_ALT_SVC else ():
-            if getattr(self, key) is not None:
-                text = (
-                    f'cannot be combined with http = "{BY_ALT_SVC}", since HTTP/3 goes straight to the server'
-                )
-                yield Problem(("load", key), f"{text}; remove it, or use another version")
-        if self.proxy_credentials is not None and self.proxy is None:
-            yield Problem(("load", "proxy_credentials"), "only used with a proxy; set proxy as well")
-        for key in {"unix_socket", "proxy"} & {*given}:
-            if self.addresses is not None:
-                yield Problem(("load", "addresses"), f"cannot be combined with {key}; keep one of the two")
-        if self.unix_socket is not None and self.source_addresses:
-            text = "cannot be combined with unix_socket, which has no addresses; remove it"
-            yield Problem(("load", "source_addresses"), text)
 
     def _connections_at(self, at: Swept) -> Sequence[int | float]:
         """Return how many connections are known to be open at the points."""

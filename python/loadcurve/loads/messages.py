@@ -1,27 +1,18 @@
 """The options of a load whose answers are streams of messages, and which of them belong together."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from loadcurve.loads.grpc import Grpc, GrpcTable
-from loadcurve.loads.option import CommandLine, OtherTools, Planned
+from loadcurve.loads.option import CommandLine, OfMessages, OnlyOver, OtherTools, Planned
 from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.values import Duration, PositiveCount
 from loadcurve.protocol import EVENTS, GRPC, HTTP1_1, HTTP2, WEBSOCKET, AskedHttp, Messages
 from loadcurve.toml.problems import Problem
 
 OWN_MESSAGES: Final = OtherTools(takes_any=False, reason="measures requests, and no messages")
-KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "event_format": (EVENTS,),
-    "events_expected": (EVENTS, GRPC),
-    "stream_for": (EVENTS, GRPC),
-    "grpc": (GRPC,),
-    "message_type": (WEBSOCKET,),
-    "subscribers": (WEBSOCKET,),
-}
-"""The kinds of messages to which keys belong that do not belong to all."""
 
 
 class MessagesTable(LoadTable):
@@ -50,6 +41,7 @@ class MessagesTable(LoadTable):
             place=20,
         ),
         Planned("messages"),
+        OfMessages((EVENTS,)),
         OWN_MESSAGES,
     ] = None
     """With events: server-sent events ("sse", the default), or "lines": each line that is not empty, such as
@@ -65,6 +57,7 @@ class MessagesTable(LoadTable):
             place=30,
         ),
         Planned("messages"),
+        OfMessages((EVENTS, GRPC)),
         OWN_MESSAGES,
     ] = None
     """With events, or a call that streams its answers: how many of them each is to have; what is delivered is
@@ -80,13 +73,16 @@ class MessagesTable(LoadTable):
             place=40,
         ),
         Planned("messages"),
+        OfMessages((EVENTS, GRPC)),
         OWN_MESSAGES,
     ] = Field(None, alias="stream_for")
     """With events, or a call that streams its answers: how long a stream is kept open that the server does
     not end, after which it counts as answered; as long as the load lasts unless set.
     """
 
-    grpc: Annotated[Grpc, Planned("translated"), OWN_MESSAGES] = Field(default_factory=GrpcTable)
+    grpc: Annotated[Grpc, Planned("translated"), OfMessages((GRPC,)), OWN_MESSAGES] = Field(
+        default_factory=GrpcTable
+    )
     """With `messages = "grpc"`: the message of the calls, its compression, what a call consists of, the
     statuses that are right, the deadline; the keys of `[load.grpc]`.
     """
@@ -100,6 +96,7 @@ class MessagesTable(LoadTable):
             place=100,
         ),
         Planned("messages"),
+        OfMessages((WEBSOCKET,)),
         OWN_MESSAGES,
     ] = None
     """With WebSocket: whether messages are sent as text, which is UTF-8 (the default), or as bytes."""
@@ -114,6 +111,8 @@ class MessagesTable(LoadTable):
             place=110,
         ),
         Planned("messages"),
+        OfMessages((WEBSOCKET,)),
+        OnlyOver((HTTP1_1,)),
         OWN_MESSAGES,
     ] = None
     """With WebSocket over HTTP/1.1: how many further connections listen, to which the server sends what the
@@ -136,10 +135,7 @@ class MessagesTable(LoadTable):
             yield Problem(at.place("calls"), text)
 
     def _problems_of_messages(self, at: Swept) -> Iterator[Problem]:
-        """Check that the keys of one kind of messages are not given with another, or without any."""
-        for key, kinds in KEYS.items():
-            if self.messages not in kinds and (at.gives(key) or key in at.sweep):
-                yield Problem(at.place(key), self._of_other_messages(key, kinds))
+        """Check what is asked for beside the messages."""
         if self.messages == EVENTS and max(at.values("pipeline"), default=1) > 1:
             text = (
                 'cannot be combined with messages = "events", because a stream holds up what is behind it; '
@@ -149,20 +145,9 @@ class MessagesTable(LoadTable):
         if self.messages == WEBSOCKET:
             yield from self._problems_of_subscribers(at)
 
-    def _of_other_messages(self, key: str, kinds: Collection[str]) -> str:
-        """Say what a key is for that this kind of messages, or a load without any, does not have."""
-        only = "only used with messages = " + " or ".join(f'"{kind}"' for kind in kinds)
-        if self.messages is None:
-            return f"{only}; set it as well, or remove it"
-        sent = "; body is what a WebSocket sends" if (key, self.messages) == ("grpc", WEBSOCKET) else ""
-        return f'{only}, and this load has "{self.messages}"; remove it{sent}'
 
-
-def problems_of_websocket(http: AskedHttp, at: Swept) -> Iterator[Problem]:
-    """Check that WebSockets can be opened over a version, and that messages reach subscribers over it."""
+def problems_of_websocket(http: AskedHttp) -> Iterator[Problem]:
+    """Check that WebSockets can be opened over a version."""
     if http not in {HTTP1_1, HTTP2}:
         text = f'found {http}, but a WebSocket is opened over "{HTTP1_1}" or "{HTTP2}"; expected one of them'
         yield Problem(("load", "http"), text)
-    elif http == HTTP2 and (at.gives("subscribers") or "subscribers" in at.sweep):
-        text = f"only used over HTTP/{HTTP1_1}; set http to {HTTP1_1}, or remove it"
-        yield Problem(at.place("subscribers"), text)

@@ -5,13 +5,14 @@ the engine's plan, and whether other generators can be asked for it follow from 
 there.
 """
 
-from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Final, Literal, TypeVar
 
 from pydantic import BaseModel
 
 from loadcurve.loads.kinds import WorkName
+from loadcurve.protocol import AskedHttp, HttpFamily, Messages
 
 Panel = Literal["Arrivals and connections", "Requests", "Messages", "TLS", "Generator", "Databases"]
 """Sections of the help, beside the options that most loads need."""
@@ -85,6 +86,40 @@ class OtherTools:
     """Why only its default is possible, behind the name of the generator."""
     work: WorkName | None = None
     """The only work of whose loads this is said."""
+
+
+@dataclass(frozen=True)
+class OnlyOver:
+    """Over which versions of HTTP an option is used; without it, over all."""
+
+    versions: tuple[HttpFamily, ...]
+    reasons: Mapping[HttpFamily, str] = field(default_factory=dict)
+    """Why not over one of the others."""
+
+
+@dataclass(frozen=True)
+class NotOver:
+    """Over which versions of HTTP an option can only have its default."""
+
+    versions: tuple[AskedHttp, ...]
+    words: str
+    """Why, and what to do, behind the version."""
+
+
+@dataclass(frozen=True)
+class OfMessages:
+    """The kinds of messages that have an option; without it, all, and loads without messages."""
+
+    kinds: tuple[Messages, ...]
+
+
+@dataclass(frozen=True)
+class NotWith:
+    """The options, by their keys, beside which an option can only have its default."""
+
+    keys: tuple[str, ...]
+    words: str = "; keep one of the two"
+    """Why, and what to do, behind the other key."""
 
 
 RATE_SHOWN: Final = Shown(unit="per second")
