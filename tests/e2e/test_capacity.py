@@ -54,6 +54,34 @@ def test_a_search_finds_how_many_connections_a_known_server_can_take_and_its_rep
     assert page.read_text() == written
 
 
+@pytest.mark.alone
+def test_a_search_finds_how_many_streams_a_known_server_can_start_in_time(sandbox):
+    # Each answer is a stream of one line, and comes when those of the other connections have come.
+    write_queueing_server(sandbox.work / "catalog", "queueing", service_ms=SERVICE_MS)
+    load = 'duration = "300ms"\nmessages = "events"\nevent_format = "lines"'
+    changes = {"load": load, "connections": "[1, 64]", "trials": 1}
+    sandbox.write("tiny.toml", study_text("[servers.queueing]", **changes))
+    limit = "first_event_p50 < 42ms"
+    finished = searched(sandbox, "--slo", limit)
+    assert finished.returncode == 0, finished.stderr
+    points = read_run(sandbox.work / "run").points
+    too_many = [record.load.messages for record in points if record.point["connections"] >= 9]
+    assert all(messages.first_event_ms.p50 > 42 for messages in too_many)
+    (answered,) = (
+        line for line in finished.stdout.splitlines() if line.startswith(f"queueing keeps {limit}")
+    )
+    assert 1 <= float(answered.split()[7]) < 9
+    assert "1 connection: holds (first_event_p50 " in finished.stderr
+
+
+def test_limits_on_messages_that_a_load_does_not_have_are_refused_before_it_is_measured(sandbox):
+    queueing(sandbox, connections="[1, 64]", trials=1)
+    finished = searched(sandbox, "--slo", "reach >= 99 %")
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert '--slo "reach >= 99 %" requires a load with subscribers' in finished.stderr
+    assert not (sandbox.work / "run").exists()
+
+
 def test_an_interrupted_search_keeps_what_it_measured_and_says_its_capacity_so_far(sandbox):
     sandbox.write("tiny.toml", study_text(connections="[1, 1000]", trials=50))
     command = sandbox.start("capacity", "tiny.toml", "--out", "run", "--slo", "p50 < 10s")

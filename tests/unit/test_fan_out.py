@@ -7,33 +7,12 @@ from pydantic import ValidationError
 
 from loadcurve.result.messages import DeliveriesResult
 from loadcurve.runs.plan import plan_at_point
-from support.explained_run import Data, evidence, found
+from support.explained_run import evidence, found
 from support.http_load_study import CLOSED, load_of, problems_in, study_file
+from support.measured_messages import deliveries
 from support.read_study import read_study
-from support.synthetic_run import distribution
 
 WEBSOCKET = CLOSED + 'messages = "websocket"\n'
-
-
-def deliveries(*, step_ms: float = 0.5, spread_ms: float = 20.0, expected: int = 400) -> Data:
-    """Return the deliveries of a record: 400 came."""
-    no_errors: dict[str, int] = {}
-    return {
-        "subscribers": {"asked": 100, "opened": 100, "refused": no_errors, "closed": no_errors},
-        "expected": expected,
-        "delivered": 400,
-        "reach": 400 / expected,
-        "delivered_per_s": 400.0,
-        "delivered_bytes": 4000,
-        "latency_ms": distribution([1.0] * 400),
-        "late": 0,
-        "duplicates": 0,
-        "earlier": 0,
-        "of_other_loads": 0,
-        "unmarked": 0,
-        "to_publishers": 0,
-        "step": {"ahead": 10, "behind": 90, "step_ms": step_ms, "spread_ms": spread_ms},
-    }
 
 
 def with_deliveries(**figures):

@@ -4,21 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from loadcurve.result.messages import MessagesResult
-from support.synthetic_run import distribution
-
-FIGURES = {
-    "kind": "events",
-    "first_event_ms": distribution([30.0, 50.0]),
-    "first_event_from_sent_ms": distribution([30.0, 50.0]),
-    "gap_ms": distribution([10.0] * 6),
-    "received": 8,
-    "received_per_s": 4.0,
-    "data_bytes": 80,
-    "together": 0,
-    "delivered": 8,
-    "expected": 10,
-    "ended_by_client": 0,
-}
+from support.measured_messages import FIGURES
 
 
 def test_what_was_delivered_is_a_share_of_what_was_expected_if_anything_was():

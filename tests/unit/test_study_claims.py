@@ -99,7 +99,9 @@ from = 10
             'kind = "cheapest"\nserver = "nginx"\nlimits = "p91 < 2ms"\nup_to = 5\n',
             (
                 ':5: claims.limits: "p91 < 2ms": "p91" cannot be limited; expected one of mean, p50, p75, '
-                'p90, p95, p99, p99.9, p99.99, max, errors, rate; did you mean "p99"?'
+                "p90, p95, p99, p99.9, p99.99, max, errors, rate, first_event_p50, first_event_p99, "
+                "event_gap_p50, event_gap_p99, delivery_p50, delivery_p99, events_delivered_share, reach; "
+                'did you mean "p99"?'
             ),
         ),
     ],

@@ -22,7 +22,8 @@ duration = "1s" -> duraton = "1s"
     "p99_9", "p99_99", "max", "cpu_per_request_us", "memory_mean_mib", "memory_peak_mib" or "peak"
 [content] -> limits = "p98 < 10ms"\n[content]
     :2: limits: "p98 < 10ms": "p98" cannot be limited; expected one of mean, p50, p75, p90, p95, p99, p99.9,
-    p99.99, max, errors, rate; did you mean "p99"?
+    p99.99, max, errors, rate, first_event_p50, first_event_p99, event_gap_p50, event_gap_p99, delivery_p50,
+    delivery_p99, events_delivered_share, reach; did you mean "p99"?
 [content] -> limits = 'p99 of "GET /nothing.txt" < 10ms'\n[content]
     :2: limits: p99 of "GET /nothing.txt" < 10ms: nothing that the load sends is "GET /nothing.txt"; expected
     one of "GET /1k.txt"; did you mean "GET /1k.txt"?

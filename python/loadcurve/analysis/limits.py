@@ -1,14 +1,29 @@
 """Limits held against records: whether they were kept at a load, and which keys are a load."""
 
 from loadcurve.analysis.late import is_late_alone, why_undecided
-from loadcurve.result.distribution import PERCENTILES, samples_needed
-from loadcurve.result.load import Operation
-from loadcurve.result.measures import LATENCIES, is_usable, statistic_of, wrong_answers
+from loadcurve.result.distribution import PERCENTILES, Distribution, samples_needed
+from loadcurve.result.load import LoadResult, Operation
+from loadcurve.result.measures import (
+    LATENCIES,
+    MESSAGE_MEASURES,
+    is_usable,
+    statistic_of,
+    wrong_answers,
+)
 from loadcurve.result.operations import operation_of
 from loadcurve.result.outcomes import REASONS
 from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.capacity import Observation
-from loadcurve.stats.slo import ERRORS, LATENCY_FIELDS, RATE_KEPT, Limit, Objective
+from loadcurve.stats.slo import (
+    ERRORS,
+    LATENCY_FIELDS,
+    OF_MESSAGES,
+    RATE_KEPT,
+    STREAMED_ANSWERS,
+    SUBSCRIBERS,
+    Limit,
+    Objective,
+)
 
 CLIENT_KEYS = ("connections", "threads")
 """The keys that count clients; one of a database is a thread, as YCSB calls it."""
@@ -34,6 +49,8 @@ def limited_value(limit: Limit, record: PointRecord) -> float | None:
     if limit.measure == RATE_KEPT:
         asked, answered = load.rate_rps.asked, load.rate_rps.answered
         return None if not asked or answered is None else answered / asked
+    if limit.measure in OF_MESSAGES:
+        return next(one for one in MESSAGE_MEASURES if one.name == limit.measure).value(record)
     return LATENCIES[LATENCY_FIELDS[limit.measure]].value(record)
 
 
@@ -44,6 +61,15 @@ def _value_of_operation(limit: Limit, one: Operation | None) -> float | None:
     if limit.measure == ERRORS:
         return one.errors / one.ended if one.ended else None
     return statistic_of(one.latency_ms, LATENCY_FIELDS[limit.measure])
+
+
+def has_messages(load: LoadResult, required: str) -> bool:
+    """Say whether a load's record has what is ``required`` for limits on messages."""
+    if required == SUBSCRIBERS:
+        return load.deliveries is not None
+    if load.messages is None:
+        return False
+    return required == STREAMED_ANSWERS or load.messages.expected is not None
 
 
 def observed(record: PointRecord, load: float, objective: Objective) -> Observation:
@@ -88,16 +114,31 @@ def _lacking(limit: Limit, record: PointRecord) -> tuple[str, float | None]:
     That is at the rate at which answers came; ``None`` where no duration is known to be enough.
     """
     load = record.load
-    share = PERCENTILES.get(LATENCY_FIELDS.get(limit.measure, ""))
-    one = None if limit.operation is None else operation_of(load, limit.operation)
-    if share is None or (limit.operation is not None and one is None):
+    times, statistic, unit = _times(limit, load)
+    share = PERCENTILES.get(statistic)
+    if share is None or times is None:
         return f"{limit.name} was not measured", None
-    needed, came = samples_needed(share), (one or load).latency_ms.known_count
+    needed, came = samples_needed(share), times.known_count
     if came >= needed:
         return f"{limit.name} was not measured", None
     has_duration = load.load.duration_s is not None
     enough_s = load.duration_s * needed / came if came and has_duration else None
-    return f"{limit.name} requires {needed:,} answers, and {came:,} came", enough_s
+    return f"{limit.name} requires {needed:,} {unit}, and {came:,} came", enough_s
+
+
+def _times(limit: Limit, load: LoadResult) -> tuple[Distribution | None, str, str]:
+    """Return the times that a limit is on, if they were measured, their statistic, and what each is of."""
+    what, _, statistic = limit.measure.rpartition("_")
+    match what:
+        case "first_event":
+            return load.messages.first_event_ms if load.messages else None, statistic, "first events"
+        case "event_gap":
+            return load.messages.gap_ms if load.messages else None, statistic, "gaps"
+        case "delivery":
+            return load.deliveries.latency_ms if load.deliveries else None, statistic, "deliveries"
+        case _:
+            one = load if limit.operation is None else operation_of(load, limit.operation)
+            return one.latency_ms if one else None, LATENCY_FIELDS.get(limit.measure, ""), "answers"
 
 
 def observed_failure(failure: FailureRecord, load: float) -> Observation:

@@ -4,7 +4,7 @@ import contextlib
 from dataclasses import dataclass
 
 from loadcurve.analysis.curves import at_point, curves, usable_logs
-from loadcurve.analysis.limits import CLIENT_KEYS, observed, observed_failure
+from loadcurve.analysis.limits import CLIENT_KEYS, has_messages, observed, observed_failure
 from loadcurve.analysis.sweep import Slice, TrialCurves, slices, trial_curves
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run
@@ -23,7 +23,14 @@ from loadcurve.stats.leaders import Leaders, Standing, leaders
 from loadcurve.stats.peak import Greatest, knee, peak
 from loadcurve.stats.price import Cost, Offer, cheapest, cost
 from loadcurve.stats.ranking import Ranking, rank
-from loadcurve.stats.slo import LATENCY_FIELDS, RATE_KEPT, Objective, parse_objective, unknown_operations
+from loadcurve.stats.slo import (
+    LATENCY_FIELDS,
+    OF_MESSAGES,
+    RATE_KEPT,
+    Objective,
+    parse_objective,
+    unknown_operations,
+)
 from loadcurve.stats.usl import NoFit, ScalabilityFit, fit_scalability
 
 
@@ -113,6 +120,10 @@ def _require_loads(run: Run, parts: list[Slice], objective: Objective) -> None:
                 f'"{limit.text}" requires a load with a rate; the model of this run is '
                 f"{run.run.study.get('load', {}).get('model')}. Limit a latency or the errors instead."
             )
+        required = OF_MESSAGES.get(limit.measure)
+        if loads and required and not any(has_messages(load, required) for load in loads):
+            text = f'"{limit.text}" requires a load with {required}; no load of this run has that'
+            raise BadInput(f"{text}. Limit a latency or the errors instead.")
 
 
 def _limits_of_study(run: Run, parts: list[Slice]) -> Objective | None:

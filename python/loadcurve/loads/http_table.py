@@ -17,7 +17,7 @@ from loadcurve.loads.asked import AskedRequest, asked_at, asked_of
 from loadcurve.loads.combinations import problems_of_combinations
 from loadcurve.loads.early_data import problems_of_early_data
 from loadcurve.loads.entries import path_of, source_of
-from loadcurve.loads.grpc import problems_of_calls
+from loadcurve.loads.grpc import SERVER_STREAM, problems_of_calls
 from loadcurve.loads.http_keys import HttpKeys
 from loadcurve.loads.messages import problems_of_websocket
 from loadcurve.loads.request_files import has_weight, naming_others, with_requests_read
@@ -26,6 +26,7 @@ from loadcurve.loads.sent import header_fields
 from loadcurve.loads.table import Swept, Table
 from loadcurve.loads.way import Way
 from loadcurve.protocol import (
+    EVENTS,
     GRPC,
     HTTP1_0,
     HTTP2,
@@ -62,6 +63,12 @@ class HttpLoadTable(HttpKeys):
     def makes_calls(self) -> bool:
         """Whether its requests are calls of gRPC."""
         return self.messages == GRPC
+
+    @property
+    def streams_answers(self) -> bool:
+        """Whether its answers are streams of events or of messages."""
+        is_stream = self.makes_calls and self.grpc.kind(one.path for one in self.asked) == SERVER_STREAM
+        return is_stream or self.messages == EVENTS
 
     @property
     def request_places(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from loadcurve.stats.capacity import Capacity, TrialCapacity, Unjudged, Unjudged
 from loadcurve.stats.leaders import Leader, Leaders
 from loadcurve.stats.peak import Greatest
 from loadcurve.stats.price import MILLION, Cost, Offer, scaled
-from loadcurve.stats.slo import LATENCY_FIELDS, Limit
+from loadcurve.stats.slo import Limit
 from loadcurve.stats.usl import Misfit, NoFit, ScalabilityFit
 
 MOST_LOADS = 4
@@ -28,7 +28,7 @@ def limited(limit: Limit, value: float | None) -> str:
     """Return what was measured of a limited measure, such as ``p99 2.31 ms`` or ``errors 0.1 %``."""
     if value is None:
         return f"{limit.name} {units.ABSENT}"
-    if limit.measure in LATENCY_FIELDS:
+    if limit.is_on_time:
         return f"{limit.name} {units.number(value)} ms"
     return f"{limit.name} {units.number(100 * value)} %"
 

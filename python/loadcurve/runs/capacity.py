@@ -17,7 +17,7 @@ from loadcurve.runs.generators import RATES, takes_whole_rates
 from loadcurve.stats.capacity import Observation, trial_capacity
 from loadcurve.stats.search import SearchSpace, next_load
 from loadcurve.stats.slo import LATENCY_FIELDS, Objective
-from loadcurve.study.consistency import operations_not_sent
+from loadcurve.study.consistency import messages_not_sent, operations_not_sent
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.problems import Problem
@@ -126,10 +126,15 @@ class CapacitySearch:
     def __init__(self, study: Study, options: SearchOptions) -> None:
         """Search along the key of the study, one that :func:`search_document` has made, with two values.
 
-        Raises ``BadInput``: a limit is on a request that no load of the study sends.
+        Raises ``BadInput``: a limit is on a request, or on messages, that no load of the study sends.
         """
         loads = [arm.load for arm in study.arms.values()]
-        if unknown := operations_not_sent(options.objective, loads):
+        objective = options.objective
+        unknown = [
+            *operations_not_sent(objective, loads),
+            *messages_not_sent(objective, loads, study.sweep),
+        ]
+        if unknown:
             raise BadInput(f"--slo {unknown[0]}")
         [key] = [key for key, values in study.sweep.items() if len(values) > 1]
         low, high = study.sweep[key]
@@ -184,7 +189,8 @@ def _first_judged(loads: Iterable[LoadTables], objective: Objective) -> float | 
     """
     lengths_s = [load.duration_s for load in loads]
     shares = [
-        PERCENTILES.get(LATENCY_FIELDS.get(one.measure, ""))
+        # An answer has one first event.
+        PERCENTILES.get(LATENCY_FIELDS.get(one.measure, one.measure.removeprefix("first_event_")))
         for one in objective.limits
         if one.operation is None
     ]

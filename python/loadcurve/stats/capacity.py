@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadcurve.stats.interval import Estimate, geometric_interval
-from loadcurve.stats.slo import LATENCY_FIELDS, Limit, Objective
+from loadcurve.stats.slo import Limit, Objective
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +292,6 @@ def _crossing(limit: Limit, below: float | None, above: float | None) -> float:
     if below is None or above is None or limit.holds(above):
         return math.inf
     bound = limit.bound
-    if limit.measure in LATENCY_FIELDS and below > 0:
+    if limit.is_on_time and below > 0:
         below, above, bound = math.log(below), math.log(above), math.log(bound)
     return min(1.0, max(0.0, (bound - below) / (above - below))) if above != below else 0.0

@@ -28,7 +28,27 @@ ERRORS = "errors"
 """The share of the requests due that failed or were answered with a status of 400 or more."""
 RATE_KEPT = "rate"
 """The share of the asked rate that was answered; only a load on a schedule asks for one."""
-MEASURES = [*LATENCY_FIELDS, ERRORS, RATE_KEPT]
+REACH = "reach"
+"""The share of the expected deliveries to subscribers that came."""
+EVENTS_DELIVERED = "events_delivered_share"
+"""The share of the expected events that came."""
+STREAMED_ANSWERS = "streamed answers"
+SUBSCRIBERS = "subscribers"
+EVENTS_EXPECTED = "events_expected"
+MESSAGE_TIMES = {
+    "first_event_p50": STREAMED_ANSWERS,
+    "first_event_p99": STREAMED_ANSWERS,
+    "event_gap_p50": STREAMED_ANSWERS,
+    "event_gap_p99": STREAMED_ANSWERS,
+    "delivery_p50": SUBSCRIBERS,
+    "delivery_p99": SUBSCRIBERS,
+}
+"""The times of messages that can be limited, by the names of the measures; what loads must have for them."""
+OF_MESSAGES = {**MESSAGE_TIMES, EVENTS_DELIVERED: EVENTS_EXPECTED, REACH: SUBSCRIBERS}
+"""The same of all that can be limited of messages."""
+FROM_BELOW = (RATE_KEPT, EVENTS_DELIVERED, REACH)
+"""The measures whose limits are lowest values."""
+MEASURES = [*LATENCY_FIELDS, ERRORS, RATE_KEPT, *OF_MESSAGES]
 
 EXAMPLE = '"p99 < 10ms, errors < 0.1 %"'
 _LIMIT = re.compile(
@@ -48,7 +68,7 @@ Relation = Literal["<", "<=", ">", ">="]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One limit: ``bound`` is in ms for a latency and a share for errors and the rate kept."""
+    """One limit: ``bound`` is in ms for a time and a share for all else."""
 
     measure: str
     relation: Relation
@@ -61,6 +81,11 @@ class Limit:
     def name(self) -> str:
         """What is limited, such as ``p99`` or ``p99 of "GET /json"``."""
         return self.measure if self.operation is None else f'{self.measure} of "{self.operation}"'
+
+    @property
+    def is_on_time(self) -> bool:
+        """Whether it bounds a latency or another time, in ms."""
+        return self.measure in LATENCY_FIELDS or self.measure in MESSAGE_TIMES
 
     def holds(self, value: float) -> bool:
         """Say whether ``value`` keeps the limit."""
@@ -139,23 +164,28 @@ def _limit(part: str) -> Limit:
             relation = ">"
         case _:
             relation = ">="
-    expected_relations = (">", ">=") if measure == RATE_KEPT else ("<", "<=")
+    is_from_below = measure in FROM_BELOW
+    expected_relations = (">", ">=") if is_from_below else ("<", "<=")
     if relation not in expected_relations:
         raise BadInput(
             f'"{part}": found {relation}; expected {" or ".join(expected_relations)}, '
-            f"as the limit on {measure} is one from {'below' if measure == RATE_KEPT else 'above'}"
+            f"as the limit on {measure} is one from {'below' if is_from_below else 'above'}"
         )
     operation: str | None = match["quoted"] or match["single"] or match["plain"]
     if operation is not None and measure == RATE_KEPT:
         raise BadInput(
             f"{part}: a rate is asked for of the whole load; limit a latency or the errors of a request"
         )
+    if operation is not None and measure in OF_MESSAGES:
+        raise BadInput(
+            f"{part}: {measure} is measured of the whole load; limit a latency or the errors of a request"
+        )
     return Limit(measure, relation, _bound(part, measure, match["number"], match["unit"]), part, operation)
 
 
 def _bound(part: str, measure: str, number: str, unit: str) -> float:
     found = f'found "{number}{unit and " "}{unit}"'
-    if measure in LATENCY_FIELDS:
+    if measure in LATENCY_FIELDS or measure in MESSAGE_TIMES:
         bound = bound_in(number + unit, MS_PER_UNIT)
         if bound is None:
             raise BadInput(f'"{part}": {found}; expected a time with its unit, such as 10ms or 1s')

@@ -2,10 +2,18 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.models import LoadTables
 from loadcurve.loads.values import Point
 from loadcurve.machines.table import HERE, RAY, MachineTable
-from loadcurve.stats.slo import RATE_KEPT, Objective, parse_objective, unknown_operations
+from loadcurve.stats.slo import (
+    OF_MESSAGES,
+    RATE_KEPT,
+    STREAMED_ANSWERS,
+    Objective,
+    parse_objective,
+    unknown_operations,
+)
 from loadcurve.study.arm import Arm
 from loadcurve.study.tables import Content, Host, StudyServer, Sweep, Trials, own_keys
 from loadcurve.toml.expected import nearest, show
@@ -160,6 +168,8 @@ def limit_inconsistencies(limits: str | None, arms: Iterable[Arm], sweep: Sweep)
     if keeps_rate and "rate" not in sweep and all(_has_no_rate(load) for load in loads):
         text = f'"{RATE_KEPT}" requires a load with a rate; limit a latency or the errors instead'
         yield Problem(("limits",), text)
+    for text in messages_not_sent(objective, loads, sweep):
+        yield Problem(("limits",), text)
 
 
 def peak_inconsistencies(arms: Iterable[Arm], sweep: Sweep) -> Iterator[Problem]:
@@ -175,6 +185,21 @@ def operations_not_sent(objective: Objective, loads: Iterable[LoadTables]) -> li
     sent = [load.labels for load in loads]
     known = [label for labels in sent if labels is not None for label in labels]
     return [] if None in sent else list(unknown_operations(objective, list(dict.fromkeys(known))))
+
+
+def messages_not_sent(objective: Objective, loads: Sequence[LoadTables], sweep: Sweep) -> Iterator[str]:
+    """Say of each limit on messages that no load has such."""
+    for limit in objective.limits:
+        required = OF_MESSAGES.get(limit.measure)
+        if required and required not in sweep and not any(_has(load, required) for load in loads):
+            yield f'"{limit.text}" requires a load with {required}; limit a latency or the errors instead'
+
+
+def _has(load: LoadTables, required: str) -> bool:
+    """Whether a load has what limits on messages require of it."""
+    if required == STREAMED_ANSWERS:
+        return isinstance(load, HttpLoadTable) and load.streams_answers
+    return getattr(load, required, None) is not None
 
 
 def _has_no_rate(load: LoadTables) -> bool:
