@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from loadcurve.analysis.private_facts import private_facts, without_private_facts
-from loadcurve.analysis.publication import Publication, problems_of, published_run, rankings_of
+from loadcurve.analysis.publication import Publication, published_run, rankings_of
+from loadcurve.analysis.published_check import problems_of
 from loadcurve.cli.publish import check_command, publish_command
 from loadcurve.errors import BadInput
 from loadcurve.report.site.build import build_site
@@ -123,6 +124,41 @@ def test_rankings_that_are_not_those_of_the_figures_are_found(published: Publish
     turned = ranking.model_copy(update={"ranks": list(reversed(ranking.ranks))})
     forged = published.model_copy(update={"rankings": [turned, *published.rankings[1:]]})
     assert list(problems_of(forged)) == ["its rankings are not those of its own figures"]
+
+
+FIGURES_OF_LIARS = {"value": 99_999.0, "low": 41_000.0, "high": None, "n": 7}
+
+
+@pytest.mark.parametrize("name", FIGURES_OF_LIARS)
+def test_a_figure_that_its_trials_do_not_give_is_found_although_the_file_was_sealed_anew(
+    published: PublishedRun, name: str, tmp_path: Path
+):
+    place = published.points.index(at(published, "nginx", 50))
+    points = [one.model_dump() for one in published.points]
+    points[place]["figures"]["throughput_rps"][name] = FIGURES_OF_LIARS[name]
+    forged = republished(published, points=points)
+    [problem] = problems_of(forged)
+    assert f"nginx at connections = 50: throughput_rps: {name} is" in problem
+    publish_run(tmp_path, forged)
+    with pytest.raises(BadInput, match="throughput_rps"):
+        check_command(tmp_path)
+
+
+def test_a_trial_that_was_made_faster_is_found_by_the_mean_that_stayed(published: PublishedRun):
+    place = published.points.index(at(published, "nginx", 50))
+    points = [one.model_dump() for one in published.points]
+    points[place]["figures"]["latency_p99_s"]["values"][0] *= 1.001
+    found = list(problems_of(republished(published, points=points)))
+    assert any("nginx at connections = 50: latency_p99_s: value is" in words for words in found)
+
+
+def test_a_verdict_that_was_made_valid_is_found_by_the_number_of_trials(published: PublishedRun):
+    place = published.points.index(at(published, "tiny", 100))
+    points = [one.model_dump() for one in published.points]
+    points[place]["verdicts"] = ["valid"] * 3
+    found = list(problems_of(republished(published, points=points)))
+    said = "tiny at connections = 100: throughput_rps: n is 2, and the usable trials in the file are 3"
+    assert any(said in words for words in found)
 
 
 def test_the_check_names_every_file_that_is_wrong(

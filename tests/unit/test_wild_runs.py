@@ -23,7 +23,10 @@ from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.comparison import compare_runs
 from loadcurve.analysis.gate import Gate
 from loadcurve.analysis.numbers import Numbers
+from loadcurve.analysis.publication import Publication, published_run
+from loadcurve.analysis.published_check import problems_of
 from loadcurve.cli.results import show_results
+from loadcurve.errors import BadInput
 from loadcurve.report.comparison import comparison_json, comparison_lines
 from loadcurve.report.findings import findings_text
 from loadcurve.report.formats.write import FORMATS
@@ -205,9 +208,22 @@ def watch(wild: WildRun) -> None:
         strict(drawn.data)
 
 
+def published(wild: WildRun) -> None:
+    """What is published of a run is what its own check computes of the trials in the file."""
+    with written(wild) as folder:
+        try:
+            run = published_run(folder, Publication())
+        except BadInput:
+            # It is no sweep, or has no valid point.
+            return
+    strict(run.model_dump_json())
+    assert list(problems_of(run)) == []
+
+
 FORMS: list[Callable[[WildRun], None]] = [
     terminal, page_form, markdown, csv, workbook, parquet, percentile_tables, histogram_logs,
     documents_of_fortio, summaries_of_k6, output_of_wrk2, numbers_json, watch, runs, end_of_a_run, compare,
+    published,
 ]  # fmt: skip
 
 

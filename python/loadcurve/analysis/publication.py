@@ -7,7 +7,6 @@ import socket
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -22,7 +21,7 @@ from loadcurve.explain.rig import CODE as RIG_LIMIT
 from loadcurve.files import read_regular
 from loadcurve.loads.kinds import kind_of_work
 from loadcurve.loads.values import Point
-from loadcurve.result.checksum import digest
+from loadcurve.result.checksum import digest, is_digest
 from loadcurve.result.differences import DIGESTS
 from loadcurve.result.folder import read_run_record
 from loadcurve.result.measures import BYTES_PER_MIB, THROUGHPUT, Measure, measures, point_key
@@ -62,8 +61,6 @@ RANKED_NAMES: Final = (
 SIGNIFICANT_DIGITS: Final = 6
 AS_PUBLISHED: Final = "as published"
 """The method of an interval that was read and not made."""
-PROBLEMS_MAX: Final = 5
-TEXT_SHOWN: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +119,6 @@ def published_run(folder: Path, publication: Publication) -> PublishedRun:
             public["study"] = None
         public = without_private_facts(public, names)
     return PublishedRun.model_validate({"run": run_digest(source), **public})
-
-
-def problems_of(run: PublishedRun) -> Iterator[str]:
-    """Yield what forbids that a published file is accepted, in sentences."""
-    for fact in islice(private_facts(run.model_dump(exclude={"study"})), PROBLEMS_MAX):
-        yield f"{fact.place} has {fact.kind}, {fact.text[:TEXT_SHOWN]}: leave it out, or publish without it"
-    for fact in islice(private_facts(run.study or ""), PROBLEMS_MAX):
-        yield f"the study has {fact.kind}, {fact.text[:TEXT_SHOWN]}: publish without the study"
-    if not any(verdict != "invalid" for one in run.points for verdict in one.verdicts):
-        yield "no point has a verdict by which it can be used"
-    unranked = {one.server for one in run.unranked}
-    if list(rankings_of(run.points, run.measures, run.works, unranked)) != run.rankings:
-        yield "its rankings are not those of its own figures"
 
 
 def _require_publishable(folder: Path, record: RunRecord) -> None:
@@ -260,7 +244,7 @@ def _noise(analysis: Analysis) -> float | None:
 def published_server(name: str, facts: ServerFacts, cpus: int) -> PublishedServer:
     """Return a server of a run as it is published, private facts included; 0 ``cpus`` are not known."""
     of = facts.facts
-    digests = {key: one for key, one in (of.get(DIGESTS) or {}).items() if one}
+    digests = {key: one for key, one in (of.get(DIGESTS) or {}).items() if is_digest(one)}
     configuration = of.get("configuration") or {}
     return PublishedServer(
         name=name,

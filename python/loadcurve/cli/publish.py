@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from loadcurve import units
-from loadcurve.analysis.publication import Publication, problems_of, published_run
+from loadcurve.analysis.publication import Publication, published_run
+from loadcurve.analysis.published_check import problems_of
 from loadcurve.cli.console import new_console
 from loadcurve.errors import BadInput
 from loadcurve.report.site.build import build_site
