@@ -8,6 +8,7 @@ from support.certificates import NAME, make_authority
 from support.limit_server import limit_server
 from support.recording_server import recording_server
 from support.tls_proxy import tls_proxy
+from support.upgrading_server import upgrading_server
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,28 @@ def test_a_refused_upgrade_is_named_and_nothing_is_measured(sandbox):
         finished = sandbox.run("load", f"ws://{server.authority}/chat", "--body", "x", "-n", 1)
     assert finished.returncode == 4
     assert "the server refused the upgrade to WebSocket with status 204" in finished.stderr
+
+
+def test_a_refused_upgrade_is_named_with_the_first_line_of_its_body(sandbox):
+    with upgrading_server(refusal="This room is full.\nCome again tomorrow.\n") as server:
+        finished = sandbox.run("load", f"ws://{server.authority}/chat", "--body", "x", "-n", 1)
+        asked = server.seen
+    assert (finished.returncode, finished.stdout, asked) == (4, "", 1)
+    said = " ".join(finished.stderr.split())
+    assert "the server refused the upgrade to WebSocket with status 403" in said
+    assert "This room is full." in said
+    assert "Come again" not in said
+
+
+@pytest.mark.parametrize("offered", [[], ["-H", "Sec-WebSocket-Protocol: soap, wamp"]])
+def test_a_subprotocol_that_was_not_offered_is_named_and_nothing_is_measured(sandbox, offered):
+    with upgrading_server(subprotocol="mqtt") as server:
+        load = ("load", f"ws://{server.authority}/chat", *offered, "--body", "x", "-n", 1)
+        finished = sandbox.run(*load)
+        asked = server.seen
+    assert (finished.returncode, finished.stdout, asked) == (4, "", 1)
+    said = " ".join(finished.stderr.split())
+    assert "the server chose a subprotocol of WebSocket that was not offered; give it in the header" in said
 
 
 def test_the_same_is_so_over_tls(sandbox, tmp_path):

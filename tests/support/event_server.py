@@ -1,6 +1,10 @@
-"""A server of events inside the test itself, which keeps what it sends, and who asked for what."""
+"""A server of events inside the test itself, which keeps what it sends, and who asked for what.
+
+As a program, ``event_server.py PORT EVENTS_EACH EVERY_S``, it serves until it is ended.
+"""
 
 import http.server
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,8 +28,8 @@ class EventServer(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, events_each: int, every_s: float, retry_ms: int | None) -> None:
-        super().__init__(("127.0.0.1", 0), _EventHandler)
+    def __init__(self, events_each: int, every_s: float, retry_ms: int | None, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), _EventHandler)
         self.events_each = events_each
         self.every_s = every_s
         self.retry_ms = retry_ms
@@ -49,7 +53,12 @@ class _EventHandler(http.server.BaseHTTPRequestHandler):
         server.streams.append(stream)
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
+        # HTTP/1.0 has no chunks: the end of such a stream is that of its connection.
+        self.is_chunked = self.request_version != "HTTP/1.0"
+        if self.is_chunked:
+            self.send_header("Transfer-Encoding", "chunked")
+        else:
+            self.send_header("Connection", "close")
         self.end_headers()
         if server.retry_ms is not None:
             self._send(f"retry: {server.retry_ms}\n")
@@ -59,10 +68,12 @@ class _EventHandler(http.server.BaseHTTPRequestHandler):
             # An event of two lines, and a comment, as servers send them to keep connections open.
             self._send(f": alive\nid: {stream.ids[-1]}\ndata: one\ndata: two\n\n")
         stream.is_ended = True
-        self.wfile.write(b"0\r\n\r\n")
+        if self.is_chunked:
+            self.wfile.write(b"0\r\n\r\n")
 
     def _send(self, text: str) -> None:
-        self.wfile.write(b"%x\r\n%s\r\n" % (len(text), text.encode()))
+        encoded = text.encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(encoded), encoded) if self.is_chunked else encoded)
 
     def log_message(self, *_: object) -> None:
         pass
@@ -80,3 +91,7 @@ def event_server(
         finally:
             server.is_closing.set()
             server.shutdown()
+
+
+if __name__ == "__main__":
+    EventServer(int(sys.argv[2]), float(sys.argv[3]), None, int(sys.argv[1])).serve_forever()
