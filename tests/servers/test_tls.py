@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from loadcurve._engine import Load
+from support.limit_server import limit_server
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 
@@ -105,7 +106,7 @@ def serving(folder, certificate, *options):
         server.communicate()
 
 
-def load(port, requests=8, stop=None, timeout_s=5, **tls):
+def load(port, requests=8, stop=None, timeout_s=5, http="1.1", **tls):
     """Put a load on a server and return the result; raises RuntimeError where nothing was measured."""
     request = {"method": "GET", "target": "/page.txt", "headers": [], "body": "empty", "weight": 1.0}
     request |= {"expected_body_bytes": 1024, "body_varies": False}
@@ -119,6 +120,7 @@ def load(port, requests=8, stop=None, timeout_s=5, **tls):
         "work": {
             "address": f"127.0.0.1:{port}",
             "authority": f"127.0.0.1:{port}",
+            "http": http,
             "tls": {"server_name": "127.0.0.1", **tls},
             "requests": {"given": [request]},
         },
@@ -208,7 +210,7 @@ def failed(result):
     return message["text"]
 
 
-@pytest.mark.parametrize(
+BAD_CERTIFICATES = pytest.mark.parametrize(
     ("certificate", "parts"),
     [
         ("expired", ['"CN=expired"', '"CN=authority"', "has expired", "2001"]),
@@ -218,15 +220,33 @@ def failed(result):
         ("good", ['"CN=good"', "issued by an authority that is not trusted"]),
     ],
 )
+
+
+def who_is_trusted(certificates, certificate):
+    """Return whom a load trusts that is to refuse the certificate."""
+    trusted = "ca" if certificate != "good" else "self-signed"
+    return {"file": str(certificates / f"{trusted}.pem")}
+
+
+@BAD_CERTIFICATES
 def test_a_bad_certificate_is_refused_by_what_is_wrong_with_it_and_whose_it_is(
     certificates, certificate, parts
 ):
-    trusted = "ca" if certificate != "good" else "self-signed"
     with serving(certificates, certificate) as port:
-        verify = {"file": str(certificates / f"{trusted}.pem")}
-        refusal = refused(lambda: load(port, verify=verify))
+        refusal = refused(lambda: load(port, verify=who_is_trusted(certificates, certificate)))
         assert all(part in refusal for part in parts), refusal
         assert load(port, verify="none")["requests"]["answered"] == 8
+
+
+@BAD_CERTIFICATES
+def test_a_bad_certificate_is_refused_over_http3_in_the_same_words(certificates, certificate, parts):
+    files = certificates / f"{certificate}.pem", certificates / f"{certificate}.key"
+    with limit_server(certificates, *files, http2=True, http3=True) as address:
+        port = int(address.rpartition(":")[2])
+        verify = who_is_trusted(certificates, certificate)
+        refusal = refused(lambda: load(port, http="3", verify=verify))
+        assert all(part in refusal for part in parts), refusal
+        assert load(port, http="3", verify="none")["requests"]["answered"] == 8
 
 
 def test_a_certificate_that_is_trusted_itself_is_accepted(certificates):
