@@ -1,5 +1,7 @@
-"""Servers with `http3 = true`, asked by gtlsclient, which shares no code with ours, and by the engine."""
+"""Servers with `http3 = true`, asked by gtlsclient and Chromium, which share no code with ours, and by us."""
 
+import base64
+import ssl
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -61,6 +63,44 @@ def test_a_server_with_http3_answers_on_the_udp_port_of_the_same_number(
     with Server(found, content_folder, content_of_folder(content_folder)) as server:
         answers = by_http3(server.port, ["/1k.txt", "/deep/64k.txt"], tmp_path / "got")
     assert answers == [(content_folder / path).read_bytes() for path in ("1k.txt", "deep/64k.txt")]
+
+
+def shown_by_chromium(port: int, path: str, profile: Path) -> str:
+    """Return the page that Chromium shows of a server, which it may speak to over HTTP/3 alone."""
+    trusted = ssl.get_server_certificate(("127.0.0.1", port))
+    key = subprocess.run(
+        "openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary",
+        shell=True,
+        input=trusted.encode(),
+        capture_output=True,
+        check=True,
+    ).stdout
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    command += [f"--user-data-dir={profile}", f"--origin-to-force-quic-on=127.0.0.1:{port}"]
+    # It makes an exception for a key that it is given, and trusts no authority of ours.
+    command += [f"--ignore-certificate-errors-spki-list={base64.b64encode(key).decode()}"]
+    command += ["--dump-dom", f"https://127.0.0.1:{port}{path}"]
+    return subprocess.run(command, capture_output=True, check=True, text=True, timeout=120).stdout
+
+
+PAGE = """<!doctype html><title>spoken</title><body><script>
+document.body.textContent = performance.getEntriesByType("navigation")[0].nextHopProtocol
+</script></body>
+"""
+
+
+@pytest.mark.needs("openssl")
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize("place", ["path", "installed"])
+@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "limit"])
+def test_a_browser_shows_a_page_of_a_server_over_http3(name, place, state, tmp_path):
+    found = speaking(name, place)
+    content = state / "pages"
+    content.mkdir(exist_ok=True)
+    (content / "page.html").write_text(PAGE)
+    with Server(found, content, content_of_folder(content)) as server:
+        shown = shown_by_chromium(server.port, "/page.html", tmp_path / "profile")
+    assert "<body>h3" in shown
 
 
 @pytest.mark.parametrize("place", ["path", "installed"])
