@@ -63,7 +63,9 @@ def name_of(kib: int) -> str:
 def of_catalogue(name: str, folder: Path) -> Iterator[Running]:
     """Run a server of the catalogue that writes an access log, as long as the block lasts."""
     installed = INSTALLED / name / "bin" / name
-    settings = {"tls": True, "http3": True, "access_log": True, "workers": 1}
+    # nginx counts streams among its connections, twice over while it replaces one.
+    of_its_own = {"worker_connections": 4096} if name == "nginx" else {}
+    settings = {"tls": True, "http3": True, "access_log": True, "workers": 1, **of_its_own}
     other = Overrides(binary=installed) if installed.exists() else Overrides()
     try:
         found = find_server(load_catalog()[name], settings, other)
