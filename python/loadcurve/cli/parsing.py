@@ -8,12 +8,11 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.exceptions import TyperException
 
 from loadcurve.cli.foreign_options import instead_of
@@ -24,53 +23,68 @@ ARGUMENTS, OPTIONS = "Arguments", "Options"
 
 if TYPE_CHECKING:
     _Base = TyperCommand
+    _Parameter = TyperOption
 else:
-    _Base = object
-
-
-class _AsWritten:
-    """Takes the place of typer's conversion of a value."""
-
-    def coerce(self, value: object, **_: object) -> object:
-        return value
-
-
-class _AsPath:
-    """Takes the place of typer's conversion of a path, but for one that cannot be read: typer says why."""
-
-    def __init__(self, usual: Callable[[], Any]) -> None:
-        self._usual = usual
-
-    def coerce(self, value: Any, **where: Any) -> Any:  # noqa: ANN401 -- typer's classes are private
-        if value is None:
-            return None
-        path = Path(value)
-        if path.exists() and not os.access(path, os.R_OK):
-            return self._usual().coerce(value, **where)
-        return path
+    _Base = _Parameter = object
 
 
 def _is_plain_path(parameter: Any) -> bool:  # noqa: ANN401 -- typer's classes are private
     """Say whether a parameter is one path, and whatever that leads to is the subcommand's concern."""
-    kind = getattr(parameter, "type_descriptor", None)
-    if kind is None or kind.annotation is not Path or parameter.nargs != 1 or parameter.multiple:
+    kind = parameter.type_descriptor
+    if kind.annotation is not Path or parameter.nargs != 1 or parameter.multiple:
         return False
     info = kind.parameter_info
     asks = info.exists or info.writable or info.resolve_path or info.allow_dash or info.path_type
     return info.parser is None and info.file_okay and info.dir_okay and not asks
 
 
-class _Light(_Base):
+class _LightParameter(_Parameter):
     """Converts no flag, which is a bool already, no path, and nothing while a shell completes the line."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 -- typer's context is private
-        for parameter in self.get_params(ctx):
-            if ctx.resilient_parsing or getattr(parameter, "is_flag", False):
-                parameter.get_runtime_param = _AsWritten  # type: ignore[attr-defined]
-            elif _is_plain_path(parameter):
-                usual = partial(type(parameter).get_runtime_param, parameter)  # type: ignore[attr-defined]
-                parameter.get_runtime_param = partial(_AsPath, usual)  # type: ignore[attr-defined]
-        return list(super().parse_args(ctx, args))
+    def process_value(self, ctx: Any, value: Any) -> Any:  # noqa: ANN401 -- as above
+        """Return the value for the subcommand; typer says why a path cannot be read."""
+        if _is_plain_path(self) and value is not None:
+            value = Path(value)
+        is_converted = ctx.resilient_parsing or getattr(self, "is_flag", False)
+        if not is_converted and not (_is_plain_path(self) and _may_be_read(value)):
+            return super().process_value(ctx, value)
+        if self.required and self.value_is_missing(value):
+            raise typer.BadParameter("", ctx=ctx, param=self)
+        return value if self.callback is None else self.callback(ctx, self, value)
+
+
+def _may_be_read(path: Path | None) -> bool:
+    return path is None or not path.exists() or os.access(path, os.R_OK)
+
+
+class _LightOption(_LightParameter, TyperOption):
+    pass
+
+
+class _LightArgument(_LightParameter, TyperArgument):
+    pass
+
+
+def _light(parameter: Any) -> Any:  # noqa: ANN401 -- as above
+    """Return a parameter like one that typer has made, which converts what it has to."""
+    kind: Any = _LightArgument if isinstance(parameter, TyperArgument) else _LightOption
+    made = object.__new__(kind)
+    vars(made).update(vars(parameter))
+    return made
+
+
+class _Light(_Base):
+    """A command whose parameters convert what they have to."""
+
+    def __init__(self, *args: Any, params: Iterable[Any] | None = None, **named: Any) -> None:  # noqa: ANN401 -- as above
+        super().__init__(*args, params=[_light(one) for one in params or ()], **named)
+        self._light_help: Any = None
+
+    def get_help_option(self, ctx: Any) -> Any:  # noqa: ANN401 -- as above
+        """Return the option that shows the help, each time the same one."""
+        if self._light_help is None and (option := super().get_help_option(ctx)) is not None:
+            self._light_help = _light(option)
+        return self._light_help
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401 -- as above
         """Return the parts of the line of usage: `RUN...` for what is required, `[RUN]` for what is not."""
