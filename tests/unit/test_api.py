@@ -191,10 +191,13 @@ def test_a_gate_of_two_builds_passes_only_what_is_ruled_out(monkeypatch, outcome
 def test_crosschecked_generators_are_a_table(monkeypatch):
     ratio = {"measure": "throughput", "point": {"connections": 5}, "ratio": 0.9, "differs": True}
     printed = json.dumps({"pairs": [{"arm": "nginx-wrk", "ratios": [ratio]}]})
-    monkeypatch.setattr(command, "PROGRAM", f"print({printed!r})")
-    assert loadcurve.crosscheck("quickstart").ratios.to_dicts() == [
+    said = "import sys; print('trial 1 of 5', file=sys.stderr)"
+    monkeypatch.setattr(command, "PROGRAM", f"{said}; print({printed!r})")
+    heard: list[str] = []
+    assert loadcurve.crosscheck("quickstart", progress=heard.append).ratios.to_dicts() == [
         {"arm": "nginx-wrk", "measure": "throughput", "connections": 5, "ratio": 0.9, "differs": True}
     ]
+    assert heard == ["trial 1 of 5"]
 
 
 def test_files_of_another_generator_become_a_run(tmp_path):

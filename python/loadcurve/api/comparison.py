@@ -148,8 +148,12 @@ def gate(
 
 
 @with_options(CrosscheckOptions)
-def crosscheck(study: Run | str | Path, **options: Unpack[CrosscheckOptions]) -> Crosscheck:
+def crosscheck(
+    study: Run | str | Path, /, *, progress: Progress | None = None, **options: Unpack[CrosscheckOptions]
+) -> Crosscheck:
     """Run a study under several load generators in turn, or read such a run, and compare them.
+
+    ``progress``, such as ``print``, is called with each line on what is measured, from another thread.
 
     Raises:
         BadInput: the study cannot be used, or no other generator can send its load.
@@ -158,7 +162,8 @@ def crosscheck(study: Run | str | Path, **options: Unpack[CrosscheckOptions]) ->
 
     """
     what = str(study.folder if isinstance(study, Run) else study)
-    return Crosscheck(json.loads(printed_by(["crosscheck", *words_of(options), "--json", "--", what])))
+    words = ["crosscheck", *words_of(options), "--json", "--", what]
+    return Crosscheck(json.loads(printed_by(words, progress)))
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> polars.DataFrame:
