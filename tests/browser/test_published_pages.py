@@ -1,5 +1,6 @@
 """The pages of published results: an entry is found by its words, and two rows are compared as SciPy does."""
 
+import csv
 import math
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from scipy.stats import t, ttest_rel
 
 from loadcurve.report.site.build import build_site
 from loadcurve.result.publication import PublishedRun, publish_run
+from support import synthetic_run as synthetic
 from support.opened_report import OpenReport
 from support.published_pages import two_published_runs
 
@@ -78,3 +80,50 @@ def test_an_entry_is_found_by_its_words(open_report: OpenReport, site: Path):
     page.locator("#search").fill("apache event")
     assert before > entries.count() == 1
     assert "Apache httpd, event" in entries.first.inner_text()
+
+
+def test_a_comparison_is_downloaded_as_csv_with_its_intervals_and_the_names_of_the_pair(
+    open_report: OpenReport, site: Path, runs: tuple[PublishedRun, PublishedRun]
+):
+    page = open_report(site / runs[0].place.replace(".json", ".html")).page
+    page.locator("#first").select_option("nginx")
+    page.locator("#second").select_option("apache")
+    with page.expect_download() as event:
+        page.locator("#pair .tools button", has_text="CSV").click()
+    assert event.value.suggested_filename == "compare-nginx-apache.csv"
+    [titles, *rows] = csv.reader(Path(event.value.path()).read_text().splitlines())
+    assert titles[:4] == ["at", "throughput", "throughput, low", "throughput, high"]
+    [row] = [one for one in rows if one[0] == "connections = 10"]
+    of_truth = [synthetic.SERVERS[name].throughput_rps(10) for name in ("nginx", "apache")]
+    assert float(row[1]) == pytest.approx(of_truth[0] / of_truth[1], rel=1e-5)
+
+
+def test_a_link_to_a_comparison_opens_it_wherever_the_pair_is_in_the_list(
+    open_report: OpenReport, site: Path, runs: tuple[PublishedRun, PublishedRun]
+):
+    study = site / runs[0].subject / "index.html"
+    opened = open_report(study).page
+    last = opened.locator("#first option").count() - 1
+    opened.locator("#first").select_option(index=last)
+    opened.locator("#second").select_option(index=0)
+    link = opened.get_by_role("link", name="Link to this comparison").get_attribute("href") or ""
+    assert opened.url == f"{study.as_uri()}{link}"
+    shown = opened.locator("#pair p").first.inner_text()
+
+    page = open_report(study).page
+    page.evaluate("link => location.hash = link", link)
+    page.wait_for_function("shown => document.querySelector('#pair p').innerText === shown", arg=shown)
+    assert page.evaluate("document.getElementById('first').selectedIndex") == last
+    page.reload()
+    assert page.locator("#pair p").first.inner_text() == shown
+
+
+def test_a_link_to_a_pair_that_the_page_does_not_have_says_so(
+    open_report: OpenReport, site: Path, runs: tuple[PublishedRun, PublishedRun]
+):
+    page = open_report(site / runs[0].place.replace(".json", ".html")).page
+    page.evaluate("location.hash = '#pair=nginx,gone'")
+    page.wait_for_selector("#pair .notice")
+    assert "a pair that this page does not have" in page.locator("#pair .notice").first.inner_text()
+    page.evaluate("location.hash = '#pair=%E0%A4%A'")
+    assert page.locator("#pair table").count() == 1

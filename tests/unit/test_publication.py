@@ -279,6 +279,40 @@ def test_links_of_the_site_lead_to_its_own_files(published: PublishedRun, tmp_pa
     assert broken == []
 
 
+def test_a_page_says_how_noisy_its_machine_is_and_where_that_was_not_measured(
+    published: PublishedRun, tmp_path: Path
+):
+    measured = republished(published, noise=0.041, run="d" * 64)
+    for run in (published, measured):
+        publish_run(tmp_path, run)
+    build_site(tmp_path)
+    texts = [(tmp_path / run.place).with_suffix(".html").read_text() for run in (published, measured)]
+    assert "Noise of the machine: not measured" in texts[0]
+    assert "the throughput of one is at most 4.1 % above the other's in 95 of 100 pairs" in texts[1]
+
+
+def test_a_machine_under_whose_name_runs_have_other_fingerprints_says_so(
+    published: PublishedRun, tmp_path: Path
+):
+    slug_of = published.machine.slug
+    for number, fingerprint in enumerate(("a" * 64, "b" * 64, "b" * 64)):
+        machine = published.machine.model_copy(update={"fingerprint": fingerprint})
+        publish_run(tmp_path, republished(published, machine=machine.model_dump(), run=f"{number:x}" * 64))
+    build_site(tmp_path)
+    page = tmp_path / "machines" / f"{slug_of}.html"
+    assert "Runs under this name have 2 fingerprints" in page.read_text()
+    assert page.read_text().count(f"<code>{'b' * 16}</code>") == 3
+    publish_run(tmp_path / "one", published)
+    build_site(tmp_path / "one")
+    assert "Runs under this name" not in (tmp_path / "one" / "machines" / page.name).read_text()
+
+
+def test_the_front_page_links_the_index(published: PublishedRun, tmp_path: Path):
+    publish_run(tmp_path, published)
+    build_site(tmp_path)
+    assert 'href="index.json"' in (tmp_path / "index.html").read_text()
+
+
 def test_publishing_prints_each_result_and_the_front_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     synthetic.write_run(tmp_path / "run")
     publish_command([tmp_path / "run"], tmp_path / "site", Publication(machine="Box 7"))

@@ -11,10 +11,12 @@ from loadcurve.report.site.chart import Chart, Line, Mark, chart
 from loadcurve.report.site.profiles import profiles_of
 from loadcurve.report.site.result_page import Group, groups_of, places_words
 from loadcurve.report.site.values import TITLES, cell, heading, shown_unit
+from loadcurve.result.publication import PublishedMachine
 from loadcurve.result.site_index import HEADLINES, Headline, IndexedRun, IndexedServer, SiteIndex
 
 COMPARED_RUNS_MAX = 200
 """On the page of a study the rows of the newest runs can be compared."""
+FINGERPRINT_CHARACTERS = 16
 OVER_TIME_LEAST = 3
 """Runs of one server under the same conditions that make a curve over time."""
 
@@ -189,6 +191,7 @@ def _compared(runs: Sequence[IndexedRun]) -> dict[str, Any]:
         "better": ["higher", "lower", "lower", "lower"],
         "rows": [
             {
+                "key": f"{run.place.removesuffix('.json')}:{server.name}",
                 "name": f"{server.name} {server.version or ''}".strip(),
                 "run": run.place,
                 "moment": text.moment(run.started_at),
@@ -237,9 +240,16 @@ def machine_values(runs: Sequence[IndexedRun]) -> dict[str, Any]:
     return {
         "machine": machine,
         "memory": None if machine.memory_bytes is None else units.memory_limit(machine.memory_bytes),
+        "fingerprints": list(dict.fromkeys(_fingerprint(run.machine) for run in reversed(runs))),
+        "short": _fingerprint,
         "kernels": list(dict.fromkeys(run.machine.kernel for run in runs if run.machine.kernel)),
         "runs": list(reversed(runs)),
         "profiles": profiles_of(runs),
         "moment": text.moment,
         "count": units.plural(len(runs), "run"),
     }
+
+
+def _fingerprint(machine: PublishedMachine) -> str:
+    """Return the first digits of the digest of a machine's hardware."""
+    return "unknown" if machine.fingerprint is None else machine.fingerprint[:FINGERPRINT_CHARACTERS]

@@ -98,6 +98,7 @@ def result_values(run: PublishedRun, sha256: str, prices: PriceTable | None = No
         },
         "load": [(key, value) for key, value in text.flattened(run.load)],
         "rerun": {server.name: _rerun(run, server.name) for server in run.servers},
+        "noise": None if run.noise is None else units.percent(run.noise),
         "memory": None if run.machine.memory_bytes is None else units.memory_limit(run.machine.memory_bytes),
     }
 
@@ -220,7 +221,7 @@ def _compared(run: PublishedRun, columns: Sequence[PublishedMeasure]) -> dict[st
                     for measure in columns
                 ]
     return {
-        "measures": [heading(one.name, one.title, "") for one in columns],
+        "measures": [one.title for one in columns],
         "better": [one.better for one in columns],
         "unranked": {one.server: one.reason for one in run.unranked},
         "points": list(dict.fromkeys(text.point(one.point) for one in run.points)),

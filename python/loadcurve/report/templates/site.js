@@ -58,6 +58,7 @@ function ratioCell(found, better) {
     return cell;
   }
   cell.textContent = shortNumber(found.ratio);
+  cell.dataset.sort = found.ratio.toPrecision(6);
   if (found.low === null) return cell;
   const isApart = found.low > 1 || found.high < 1;
   if (isApart && better !== null && found.ratio > 1 === (better === "higher")) cell.classList.add("better");
@@ -65,8 +66,10 @@ function ratioCell(found, better) {
   return cell;
 }
 
-function tableOf(titles, rows) {
+/** A table of ratios in what scrolls it, and the buttons below it; its file is named after what it compares. */
+function tableOf(titles, rows, compared) {
   const table = document.createElement("table");
+  table.dataset.file = ["compare", ...compared].join("-").replaceAll(/[^\w.-]+/g, "-").slice(0, 120);
   const head = table.createTHead().insertRow();
   for (const [place, title] of titles.entries()) {
     const cell = marked("th", place > 0 ? "number" : "", title);
@@ -84,7 +87,7 @@ function tableOf(titles, rows) {
   scroller.className = "scroller";
   scroller.tabIndex = 0;
   scroller.append(table);
-  return scroller;
+  return [scroller, toolsOf(table)];
 }
 
 /** The ratios of two servers of one run at every point that both have, by pairs within blocks. */
@@ -103,12 +106,13 @@ function withinRun(data, first, second) {
   const table = tableOf(
     ["at", ...data.measures],
     known.map(([point, ratios]) => [point, ...ratios.map((one, place) => ratioCell(one, data.better[place]))]),
+    [first, second],
   );
   const cautions = [first, second].filter((name) => name in data.unranked);
   return [
     ...cautions.map((name) => marked("p", "notice", `${name} is in no ranking: ${data.unranked[name]}`)),
     marked("p", "", `${first} over ${second}. Each ratio has its own 95 % interval.`),
-    table,
+    ...table,
   ];
 }
 
@@ -124,7 +128,7 @@ function incomparable(a, b) {
 
 /** The ratios of two rows of a study, or why there are none. */
 function acrossRuns(data, first, second) {
-  const [a, b] = [data.rows[first], data.rows[second]];
+  const [a, b] = [first, second].map((key) => data.rows.find((row) => row.key === key));
   const reason = incomparable(a, b);
   if (reason !== null) return [marked("p", "notice", `They cannot be compared. ${reason}`)];
   const cells = data.measures.map((_, place) =>
@@ -135,27 +139,72 @@ function acrossRuns(data, first, second) {
       ? "Both are of one run, whose page compares them by pairs."
       : "They were measured at different times, and not in turn: what else changed in between is part of the ratio.";
   const versions = a.version === b.version ? [] : [marked("p", "notice", "They were measured by different versions of Loadcurve.")];
-  return [...versions, marked("p", "", `${a.name} over ${b.name}, at ${a.point}. ${words}`), tableOf(["", ...data.measures], [["ratio", ...cells]])];
+  const table = tableOf(["", ...data.measures], [["ratio", ...cells]], [a.name, b.name]);
+  return [...versions, marked("p", "", `${a.name} over ${b.name}, at ${a.point}. ${words}`), ...table];
+}
+
+/** The part of the address that names a pair, by which a link leads to its comparison. */
+const PAIR = "#pair=";
+
+function addressOf(pair) {
+  return PAIR + pair.map(encodeURIComponent).join(",");
+}
+
+/** The pair that the address names; null where it names none. */
+function pairInAddress() {
+  if (!location.hash.startsWith(PAIR)) return null;
+  try {
+    return location.hash.slice(PAIR.length).split(",").map(decodeURIComponent);
+  } catch {
+    return null;
+  }
+}
+
+/** Let a pair be chosen, show its comparison with a link to it, and follow such a link. */
+function offerPairs(choice) {
+  const data = JSON.parse(document.getElementById("compared").textContent);
+  const isWithin = choice.dataset.pair === "within";
+  const entries = isWithin
+    ? data.order.map((name) => [name, name])
+    : data.rows.map((row) => [row.key, `${row.name}, ${row.moment}, ${row.machine}`]);
+  if (entries.length < 2) return;
+  const selects = ["first", "second"].map((id) => document.getElementById(id));
+  for (const select of selects) {
+    for (const [key, name] of entries) select.append(new Option(name, key));
+  }
+  selects[1].selectedIndex = 1;
+  choice.hidden = false;
+  const chosen = () => selects.map((select) => select.value);
+  const show = () => {
+    const [first, second] = chosen();
+    const link = marked("a", "", "Link to this comparison");
+    link.href = addressOf([first, second]);
+    const lead = document.createElement("p");
+    lead.append(link);
+    const compare = isWithin ? withinRun : acrossRuns;
+    const parts = first === second ? [marked("p", "none", "Choose two.")] : [...compare(data, first, second), lead];
+    document.getElementById("pair").replaceChildren(...parts);
+  };
+  const follow = () => {
+    const pair = pairInAddress();
+    if (pair === null) return;
+    const isKnown = pair.length === 2 && pair.every((key) => entries.some(([known]) => known === key));
+    if (isKnown) for (const [place, select] of selects.entries()) select.value = pair[place];
+    show();
+    const unknown = "The address names a pair that this page does not have; this is another one.";
+    if (!isKnown) document.getElementById("pair").prepend(marked("p", "notice", unknown));
+    document.getElementById("compare").scrollIntoView();
+  };
+  for (const select of selects) {
+    select.addEventListener("change", () => {
+      history.replaceState(null, "", addressOf(chosen()));
+      show();
+    });
+  }
+  addEventListener("hashchange", follow);
+  show();
+  follow();
 }
 
 const choice = document.querySelector("[data-pair]");
-if (choice !== null) {
-  const data = JSON.parse(document.getElementById("compared").textContent);
-  const isWithin = choice.dataset.pair === "within";
-  const names = isWithin ? data.order : data.rows.map((row) => `${row.name}, ${row.moment}, ${row.machine}`);
-  const selects = ["first", "second"].map((id) => document.getElementById(id));
-  for (const select of selects) {
-    for (const [place, name] of names.entries()) select.append(new Option(name, isWithin ? name : place));
-  }
-  if (names.length > 1) {
-    selects[1].selectedIndex = 1;
-    choice.hidden = false;
-    const show = () => {
-      const [first, second] = selects.map((select) => select.value);
-      const parts = first === second ? [marked("p", "none", "Choose two.")] : (isWithin ? withinRun : acrossRuns)(data, first, second);
-      document.getElementById("pair").replaceChildren(...parts);
-    };
-    for (const select of selects) select.addEventListener("change", show);
-    show();
-  }
-}
+if (choice !== null) offerPairs(choice);

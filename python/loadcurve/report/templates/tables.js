@@ -71,12 +71,12 @@ function csvField(text) {
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Offer the table as a file, named after its section. */
+/** Offer the table as a file, named after its section unless it has a name of its own. */
 function download(table) {
   const csv = textsOf(table).map((row) => row.map(csvField).join(",")).join("\r\n");
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([`${csv}\r\n`], { type: "text/csv" }));
-  link.download = `${table.closest("section").getAttribute("aria-labelledby")}.csv`;
+  link.download = `${table.dataset.file ?? table.closest("section").getAttribute("aria-labelledby")}.csv`;
   link.click();
   URL.revokeObjectURL(link.href);
 }
@@ -93,8 +93,8 @@ async function copy(table, button) {
   setTimeout(() => (button.textContent = "Copy"), 2000);
 }
 
-for (const table of document.querySelectorAll("table")) {
-  if (table.tHead === null) continue;
+/** The buttons that belong below a table. */
+function toolsOf(table) {
   const tools = document.createElement("p");
   tools.className = "tools";
   for (const [label, action] of [["Copy", copy], ["CSV", download]]) {
@@ -105,5 +105,9 @@ for (const table of document.querySelectorAll("table")) {
     button.addEventListener("click", () => action(table, button));
     tools.append(button);
   }
-  (table.closest(".scroller") ?? table).after(tools);
+  return tools;
+}
+
+for (const table of document.querySelectorAll("table")) {
+  if (table.tHead !== null) (table.closest(".scroller") ?? table).after(toolsOf(table));
 }
