@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,12 @@ import pytest
 from junitparser import JUnitXml
 
 from loadcurve.analysis.history import studies_of
+from loadcurve.report.site.build import build_site
+from loadcurve.result.checksum import sealed
 from loadcurve.result.history import read_history
+from loadcurve.result.publication import PublishedRun, publish_run
+from support import synthetic_run as synthetic
+from support.published_pages import two_published_runs
 from support.tiny_study import STAYS_OURS
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -68,8 +74,11 @@ def parsed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     }
 
 
-def test_every_step_of_github_uses_or_runs_something_and_each_name_is_known(parsed: dict[str, Any]):
-    github = parsed["github"]
+@pytest.mark.parametrize("name", ["github", "results"])
+def test_every_step_of_github_uses_or_runs_something_and_each_name_is_known(
+    parsed: dict[str, Any], name: str
+):
+    github = parsed[name]
     assert set(github["on"]) == {"pull_request", "push"}
     for job in github["jobs"].values():
         assert {"runs-on", "timeout-minutes", "steps"} <= set(job)
@@ -191,3 +200,158 @@ def test_the_script_of_gitlab_runs(parsed: dict[str, Any], repository: Repositor
         "performance-run/report-junit.xml" if "gate" in job else "history/history.html"
     )
     assert kept.is_file()
+
+
+GUIDE = PROJECT / "docs" / "guides" / "publishing.md"
+
+
+def ignored_in_the_guide() -> str:
+    """What the guide says that Git is to ignore."""
+    return GUIDE.read_text(encoding="utf-8").partition("# .gitignore\n")[2].partition("```")[0]
+
+
+class ResultsRepository:
+    """A repository of published results with one run on its main branch, and what a runner gives steps."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "checkout"
+        programs = folder / "bin"
+        programs.mkdir(parents=True)
+        (programs / "pip").write_text("#!/bin/sh\nexit 0\n")
+        (programs / "pip").chmod(0o755)
+        summary = folder / "summary.md"
+        summary.touch()
+        self.environment = {
+            **os.environ,
+            "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "GITHUB_STEP_SUMMARY": str(summary),
+            "RESULTS": "results",
+            "LOADCURVE": "loadcurve[report]",
+        }
+        self.first, self.second = two_published_runs(synthetic.write_run(folder / "run"))
+        self.folder.mkdir()
+        self.git("init", "--quiet", "--initial-branch", "main")
+        (self.folder / ".gitignore").write_text(ignored_in_the_guide())
+        self.publish(self.first)
+        self.environment["BASE"] = self.git("rev-parse", "HEAD")
+
+    def git(self, *words: str) -> str:
+        identity = ("-c", "user.name=A", "-c", "user.email=a@localhost", "-c", "commit.gpgsign=false")
+        done = subprocess.run(
+            ["git", *identity, *words], cwd=self.folder, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    def publish(self, run: PublishedRun) -> None:
+        """Add a run as a contributor does, who builds the pages, too."""
+        publish_run(self.folder / "results", run)
+        build_site(self.folder / "results")
+        self.commit()
+
+    def commit(self) -> None:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "change")
+
+    def run(self, job: Any) -> subprocess.CompletedProcess[str]:
+        """Run the steps of a job in turn, as GitHub does with `shell: bash`, up to the first that fails."""
+        shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c"]
+        done = subprocess.CompletedProcess[str]([], 0)
+        for step in (one["run"] for one in job["steps"] if "run" in one):
+            done = subprocess.run(
+                [*shell, step],
+                cwd=self.folder,
+                env=self.environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode != 0:
+                break
+        return done
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> ResultsRepository:
+    return ResultsRepository(tmp_path)
+
+
+def test_the_checks_of_results_pass_for_one_more_run_and_its_pages_are_built(
+    parsed: dict[str, Any], results: ResultsRepository
+):
+    results.publish(results.second)
+    assert results.run(parsed["results"]["jobs"]["check"]).returncode == 0
+    results.git("clean", "--quiet", "--force", "-dX")
+    assert not (results.folder / "results" / "index.html").exists()
+    assert results.run(parsed["results"]["jobs"]["pages"]).returncode == 0
+    assert "2 published runs" in (results.folder / "results" / "index.html").read_text()
+
+
+def test_two_changes_that_each_add_a_run_are_merged_without_a_conflict(
+    parsed: dict[str, Any], results: ResultsRepository
+):
+    for name, run in (("one", results.second), ("two", results.second.model_copy(update={"run": "e" * 64}))):
+        results.git("switch", "--quiet", "--create", name, "main")
+        results.publish(run)
+    results.git("merge", "--quiet", "--no-edit", "one")
+    assert results.run(parsed["results"]["jobs"]["check"]).returncode == 0
+
+
+def test_what_is_built_conflicts_where_git_keeps_it_and_either_side_built_again_is_the_same(
+    results: ResultsRepository,
+):
+    (results.folder / ".gitignore").unlink()
+    results.commit()
+    results.git("branch", "--force", "base")
+    for name, run in (("one", results.second), ("two", results.second.model_copy(update={"run": "e" * 64}))):
+        results.git("switch", "--quiet", "--create", name, "base")
+        results.publish(run)
+    with pytest.raises(subprocess.CalledProcessError):
+        results.git("merge", "--quiet", "--no-edit", "one")
+    in_conflict = results.git("diff", "--name-only", "--diff-filter=U").splitlines()
+    assert "results/index.json" in in_conflict
+    assert "results/index.html" in in_conflict
+    assert not [path for path in in_conflict if path.endswith(".json") and "/results/" in path]
+    built = []
+    for side in ("--ours", "--theirs"):
+        results.git("checkout", side, "--", *in_conflict)
+        build_site(results.folder / "results")
+        built.append([(results.folder / path).read_bytes() for path in in_conflict])
+    assert built[0] == built[1]
+
+
+def changed_seal(results: ResultsRepository) -> None:
+    path = results.folder / "results" / results.first.place
+    path.write_bytes(sealed(results.first.model_copy(update={"title": "Better"}).model_dump_json()))
+
+
+def damaged(results: ResultsRepository) -> None:
+    path = results.folder / "results" / results.first.place
+    path.write_bytes(path.read_bytes().replace(b"nginx", b"xnign"))
+
+
+def removed(results: ResultsRepository) -> None:
+    results.publish(results.second)
+    (results.folder / "results" / results.first.place).unlink()
+
+
+def kept_pages(results: ResultsRepository) -> None:
+    (results.folder / ".gitignore").unlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (changed_seal, "neither changed nor removed"),
+        (damaged, "was changed since it was published"),
+        (removed, "neither changed nor removed"),
+        (kept_pages, "remove them from Git"),
+    ],
+)
+def test_the_checks_of_results_fail_and_say_why(
+    parsed: dict[str, Any], results: ResultsRepository, change: Callable[[ResultsRepository], None], said: str
+):
+    change(results)
+    results.commit()
+    done = results.run(parsed["results"]["jobs"]["check"])
+    assert done.returncode != 0
+    assert said in " ".join((done.stdout + done.stderr).split())

@@ -14,7 +14,7 @@ import pytest
 from loadcurve.analysis.private_facts import private_facts, without_private_facts
 from loadcurve.analysis.publication import Publication, published_run, rankings_of
 from loadcurve.analysis.published_check import problems_of
-from loadcurve.cli.publish import check_command, publish_command
+from loadcurve.cli.publish import check_command, pages_command, publish_command
 from loadcurve.errors import BadInput
 from loadcurve.report.site.build import build_site
 from loadcurve.result.checksum import sealed, unsealed
@@ -33,6 +33,7 @@ from loadcurve.result.run_files import RUN_FILE
 from loadcurve.result.site_index import read_index
 from support import schemas
 from support import synthetic_run as synthetic
+from support.command import Command
 
 
 @pytest.fixture(scope="module")
@@ -311,6 +312,22 @@ def test_the_front_page_links_the_index(published: PublishedRun, tmp_path: Path)
     publish_run(tmp_path, published)
     build_site(tmp_path)
     assert 'href="index.json"' in (tmp_path / "index.html").read_text()
+
+
+def test_pages_alone_are_built_of_what_is_there(
+    published: PublishedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    publish_run(tmp_path, published)
+    pages_command(tmp_path)
+    assert capsys.readouterr().out.split() == [str(tmp_path / "index.html")]
+    assert (tmp_path / published.place).with_suffix(".html").is_file()
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--check", "--pages"], ["run", "--pages"], ["--pages", "--machine", "x"]]
+)
+def test_what_publishing_is_to_do_is_said_in_one_way(words: list[str], tmp_path: Path):
+    assert Command(tmp_path).run("publish", *words, "--to", "site").returncode == 2
 
 
 def test_publishing_prints_each_result_and_the_front_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -38,8 +38,17 @@ def publish_command(runs: Sequence[Path], site: Path, publication: Publication) 
         if run.study is None:
             talk.print(Text("  without its study, which names folders, machines or addresses"))
         typer.echo(site / run.place)
+    pages_command(site)
+
+
+def pages_command(site: Path) -> None:
+    """Build the pages of what is published in a site; print the path of the front page.
+
+    Raises ``LoadcurveError`` where a published file cannot be read, or a page not be written.
+    """
     built = build_site(site)
-    talk.print(Text(f"{units.plural(built.runs, 'run')}, {built.written} of {built.pages} pages written"))
+    said = f"{units.plural(built.runs, 'run')}, {built.written} of {built.pages} pages written"
+    new_console(stderr=True).print(Text(said))
     typer.echo(site / "index.html")
 
 

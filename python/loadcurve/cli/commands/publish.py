@@ -30,6 +30,9 @@ def publish(
     check: Annotated[
         bool, typer.Option("--check", help="Check the published results alone; nothing is written.")
     ] = False,
+    pages: Annotated[
+        bool, typer.Option("--pages", help="Build the pages of what is published already; add no run.")
+    ] = False,
 ) -> None:
     """Add runs to a static site of published results.
 
@@ -38,15 +41,17 @@ def publish(
     is for the folder's own checks before a change is accepted.
     """
     runs = run_folders or []
-    if check == bool(runs):
-        raise typer.BadParameter("expected RUN..., or --check without any")
-    if check and (machine is not None or private):
-        raise typer.BadParameter("--machine and --private-facts are not options of --check")
+    if [check, pages, bool(runs)].count(True) != 1:
+        raise typer.BadParameter("expected RUN..., or --check or --pages without any")
+    if not runs and (machine is not None or private):
+        raise typer.BadParameter("--machine and --private-facts are options of RUN... alone")
     raise_on_interrupts()
-    from loadcurve.cli.publish import check_command, publish_command
+    from loadcurve.cli.publish import check_command, pages_command, publish_command
 
     if check:
         check_command(folder)
+    elif pages:
+        pages_command(folder)
     else:
         from loadcurve.analysis.publication import Publication
 
