@@ -248,6 +248,19 @@ def test_another_machine_whose_curve_falls_shows_another_shape_and_another_peak(
     assert rerun_json(rerun)["shapes"][0]["outcome"] == "differs"
 
 
+def test_a_server_without_two_points_in_every_trial_is_named_as_one_without_a_shape(base, tmp_path):
+    rerun = judge_rerun(base, analysed(tmp_path, **ELSEWHERE), 0.1)
+    of_others = tuple(one for one in rerun.shapes if one.server != "tiny")
+    said = words(dataclasses.replace(rerun, shapes=of_others))
+    assert "Fewer than two points are in every trial, so no shape is compared: tiny." in said
+    assert "Fewer than two points" not in words(rerun)
+
+
+def test_several_servers_that_are_not_reproduced_are_named_in_one_sentence(base, tmp_path):
+    said = words(judge_rerun(base, analysed(tmp_path, lambda _: 0.5), 0.1))
+    assert "Not reproduced: nginx, apache and tiny differ by more than 10 %, and not by chance." in said
+
+
 def curves_of_noise(source: np.random.Generator, level: float, trials: int = 5, points: int = 8) -> Curve:
     """One server whose true curve is level, each trial faster or slower as a whole, and each point of it."""
     values = level * np.exp(source.normal(0, 0.1, (1, trials)) + source.normal(0, 0.03, (points, trials)))

@@ -81,7 +81,9 @@ def rerun_in_words(rerun: Rerun) -> Iterator[str]:
             yield f"{head}: each figure is within {share} of the published one."
         case "not_reproduced":
             wrong = [one.server for one in rerun.figures if one.outcome == "not_reproduced"]
-            differs = f"{units.listing(wrong)} differs by more than {share}"
+            differs = (
+                f"{units.listing(wrong)} {'differs' if len(wrong) == 1 else 'differ'} by more than {share}"
+            )
             yield f"Not reproduced: {differs}, and not by chance{but}."
         case "cannot_tell":
             yield f"Not decided: the intervals are too wide to say that figures are within {share}{but}."
@@ -96,6 +98,10 @@ def rerun_in_words(rerun: Rerun) -> Iterator[str]:
             assert_never(never)
     if missing := [one.server for one in rerun.figures if not one.is_measured]:
         yield f"Without a usable figure here: {units.listing(missing)}."
+    with_shape = {one.server for one in rerun.shapes}
+    without = [one.server for one in rerun.figures if one.is_measured and one.server not in with_shape]
+    if rerun.is_elsewhere and without:
+        yield f"Fewer than two points are in every trial, so no shape is compared: {units.listing(without)}."
     yield from _shapes_in_words(rerun.shapes, share)
     yield from _order_in_words(rerun.order)
 
