@@ -1,4 +1,4 @@
-"""Findings of HTTP/3 in real runs: a cause is planted in `limit` or in its load or not, and they tell which."""
+"""Findings of HTTP/3 in real runs: a cause is planted in `limit` or its load, or not, and they tell which."""
 
 import pytest
 
