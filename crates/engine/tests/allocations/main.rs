@@ -2,21 +2,21 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 use loadcurve_engine::{StartError, start};
 use loadcurve_plan::{
-    Arrivals, Body, Conversation, Events, HttpLoad, HttpVersion, IoChoice, Messages, Model, Rate, Request,
-    Requests, Stop, WebSocket,
+    Arrivals, Body, Call, Conversation, Events, Grpc, HttpLoad, HttpVersion, IoChoice, Messages, Model, Rate,
+    Request, Requests, Stop, WebSocket,
 };
-use loadcurve_wire::websocket::{accept_of, mask};
 
-#[path = "load/support/plans.rs"]
+#[path = "../load/support/plans.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod plans;
+mod servers;
+
+use servers::serve;
 
 /// What the plans ask for, unless a test asks for another.
 const IO: IoChoice = IoChoice::Auto;
@@ -83,143 +83,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A server for as many connections at once as it has threads, all of which are excused.
-fn serve(answer_all: fn(&TcpStream) -> std::io::Result<()>) -> SocketAddr {
-    let listener = Arc::new(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
-    for _ in 0..CONNECTIONS {
-        let listener = Arc::clone(&listener);
-        std::thread::spawn(move || {
-            excuse_this_thread();
-            while let Ok((stream, _)) = listener.accept() {
-                // A connection that breaks ends like any other.
-                let _ = answer_all(&stream);
-            }
-        });
-    }
-    listener.local_addr().unwrap()
-}
-
-/// Answers requests in two pieces, so that the parser has to keep what it cannot read yet.
-fn answer_all(mut stream: &TcpStream) -> std::io::Result<()> {
-    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-    stream.set_nodelay(true)?;
-    let mut bytes = [0; 4096];
-    loop {
-        let length = stream.read(&mut bytes)?;
-        if length == 0 {
-            return Ok(());
-        }
-        let requests = bytes[..length].windows(4).filter(|window| window == b"\r\n\r\n").count();
-        let answers = ANSWER.repeat(requests);
-        let (first, second) = answers.split_at(answers.len() - ANSWER.len() / 2);
-        stream.write_all(first)?;
-        stream.write_all(second)?;
-    }
-}
-
-/// Answers requests of HTTP/2, each of which is one HEADERS frame.
-fn answer_all_streams(mut stream: &TcpStream) -> std::io::Result<()> {
-    const PREFACE_BYTES: usize = 24;
-    const SETTINGS: [u8; 18] = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0];
-    stream.set_nodelay(true)?;
-    stream.read_exact(&mut [0; PREFACE_BYTES])?;
-    stream.write_all(&SETTINGS)?;
-    let (mut held, mut answers) = (Vec::new(), Vec::new());
-    let mut bytes = [0; 4096];
-    loop {
-        let length = stream.read(&mut bytes)?;
-        if length == 0 {
-            return Ok(());
-        }
-        held.extend_from_slice(&bytes[..length]);
-        let mut read = 0;
-        while let [l0, l1, l2, kind, _, id @ ..] = &held[read..]
-            && let Some((id, payload)) = id.split_first_chunk::<4>()
-            && let frame_bytes = u32::from_be_bytes([0, *l0, *l1, *l2]) as usize
-            && payload.len() >= frame_bytes
-        {
-            if *kind == 1 {
-                // :status 200, and a body of five bytes that ends the stream.
-                answers.extend_from_slice(&[0, 0, 1, 1, 4]);
-                answers.extend_from_slice(id);
-                answers.extend_from_slice(&[0x88, 0, 0, 5, 0, 1]);
-                answers.extend_from_slice(id);
-                answers.extend_from_slice(b"hello");
-            }
-            read += 9 + frame_bytes;
-        }
-        held.drain(..read);
-        stream.write_all(&answers)?;
-        answers.clear();
-    }
-}
-
-/// Answers each request with a stream of ten events, each in one write, after which a client may come again at once.
-fn answer_all_with_events(mut stream: &TcpStream) -> std::io::Result<()> {
-    const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nretry: 0\n\r\n";
-    stream.set_nodelay(true)?;
-    let mut bytes = [0; 4096];
-    loop {
-        let length = stream.read(&mut bytes)?;
-        if length == 0 {
-            return Ok(());
-        }
-        stream.write_all(HEAD)?;
-        for _ in 0..10 {
-            stream.write_all(b"13\r\nid: 7\ndata: hello\n\n\r\n")?;
-        }
-        stream.write_all(b"0\r\n\r\n")?;
-    }
-}
-
-/// The clients of a server of WebSocket, each of which gets what the others send.
-static CLIENTS: Mutex<Vec<TcpStream>> = Mutex::new(Vec::new());
-
-/// Sends the messages of a client of WebSocket, each of which is one short frame, to all others.
-fn send_to_others(mut stream: &TcpStream) -> std::io::Result<()> {
-    stream.set_nodelay(true)?;
-    let own = stream.peer_addr()?;
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        stream.read_exact(&mut byte)?;
-        head.extend(byte);
-    }
-    let head = String::from_utf8_lossy(&head);
-    let key = head.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: ")).unwrap_or_default();
-    let upgrade = format!(
-        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-         Sec-WebSocket-Accept: {}\r\n\r\n",
-        accept_of(key.as_bytes())
-    );
-    CLIENTS.lock().unwrap().push(stream.try_clone()?);
-    stream.write_all(upgrade.as_bytes())?;
-    let ended = loop {
-        let mut header = [0; 6];
-        if let Err(error) = stream.read_exact(&mut header) {
-            break Err(error);
-        }
-        let [first, length, key @ ..] = header;
-        let mut frame = vec![first, length & 0x7f];
-        frame.resize(2 + usize::from(frame[1]), 0);
-        if let Err(error) = stream.read_exact(&mut frame[2..]) {
-            break Err(error);
-        }
-        if first != 0x81 {
-            break Ok(());
-        }
-        mask(&mut frame[2..], key, 0);
-        for mut other in CLIENTS.lock().unwrap().iter() {
-            if other.peer_addr().is_ok_and(|address| address != own) {
-                // It may have left.
-                let _ = other.write_all(&frame);
-            }
-        }
-    };
-    CLIENTS.lock().unwrap().retain(|other| other.peer_addr().is_ok_and(|address| address != own));
-    ended
-}
-
 /// Loads whose messages all but one of the connections receive.
 fn plans_of_a_fan_out(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {
     let of_messages = |plan: HttpLoad| {
@@ -229,6 +92,31 @@ fn plans_of_a_fan_out(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {
     let closed = plans::closed(address, 1, REQUESTS);
     let open = plans::open(address, 1, RATE_RPS, closed.stop);
     vec![("a fan-out", of_messages(closed)), ("a fan-out at a rate", of_messages(open))]
+}
+
+/// Loads of messages by WebSocket, one at a time, each of which one answers.
+fn plans_of_echoes(address: SocketAddr, http: HttpVersion) -> Vec<(&'static str, HttpLoad)> {
+    let plan = plans::closed(address, CONNECTIONS, REQUESTS).with(|web| {
+        web.http = http;
+        web.requests =
+            Requests::Given(vec![Request { body: Body::Text("hello".into()), ..plans::get("/some/path") }]);
+        web.messages = Some(Messages::WebSocket(WebSocket::default()));
+    });
+    vec![("echoes", plan)]
+}
+
+/// Loads of gRPC: of calls of one message, and of messages on calls that are kept.
+fn plans_of_calls(address: SocketAddr, call: Call) -> Vec<(&'static str, HttpLoad)> {
+    let plan = plans::closed(address, CONNECTIONS, REQUESTS).with(|web| {
+        // A message without fields, behind its length.
+        let body = Body::Text("\0".repeat(5));
+        let request = Request { method: "POST".into(), body, ..plans::get("/a.B/C") };
+        web.http = HttpVersion::Http2;
+        web.requests = Requests::Given(vec![request]);
+        web.conversation = Conversation { streams: 10, ..Conversation::default() };
+        web.messages = Some(Messages::Grpc(Grpc { call, ..Grpc::default() }));
+    });
+    vec![(if call == Call::Unary { "calls" } else { "messages on calls" }, plan)]
 }
 
 /// Loads whose answers are streams of events, some of which are opened again.
@@ -304,11 +192,18 @@ fn plans(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {
 #[test]
 fn twice_the_requests_allocate_no_more_than_their_seconds_need() {
     excuse_this_thread();
-    let (one_by_one, streams) = (serve(answer_all), serve(answer_all_streams));
-    let (events, fan_out) = (serve(answer_all_with_events), serve(send_to_others));
+    let all = [
+        plans(serve(servers::answer_all)),
+        plans_of_streams(serve(servers::answer_all_streams)),
+        plans_of_events(serve(servers::answer_all_with_events)),
+        plans_of_a_fan_out(serve(servers::send_to_others)),
+        plans_of_echoes(serve(servers::echo), HttpVersion::Http11),
+        plans_of_echoes(serve(servers::echo_on_streams), HttpVersion::Http2),
+        plans_of_calls(serve(servers::answer_calls), Call::Unary),
+        plans_of_calls(serve(servers::answer_messages), Call::Bidirectional),
+    ];
     for io in [IoChoice::Epoll, IoChoice::Uring] {
-        let all = plans(one_by_one).into_iter().chain(plans_of_streams(streams));
-        for (name, plan) in all.chain(plans_of_events(events)).chain(plans_of_a_fan_out(fan_out)) {
+        for (name, plan) in all.iter().flatten().cloned() {
             let plan = HttpLoad { io, ..plan };
             let threads = plan.threads as u64;
             let twice = HttpLoad { stop: Stop::RequestsTotal(2 * REQUESTS), ..plan.clone() };
