@@ -3,8 +3,8 @@
 The servers are those of the catalogue that `loadcurve servers install` brings, with one worker on one CPU;
 the generator has the other. Of each object size and number of requests at once on each connection, the
 generator's CPU time per answer is divided by the server's own in the same load: the medians of the trials,
-with their quartiles. Beside it stand the datagrams that one receive brings, which are several where the
-server sends segments, and one where it does not.
+with their quartiles. The next column has the datagrams of one receive, which are several where the server
+sends segments, and one where it does not.
 """
 
 import argparse

@@ -222,8 +222,8 @@ BAD_CERTIFICATES = pytest.mark.parametrize(
 )
 
 
-def who_is_trusted(certificates, certificate):
-    """Return whom a load trusts that is to refuse the certificate."""
+def trusted_by(certificates, certificate):
+    """Return the trust of a load that is to refuse the certificate."""
     trusted = "ca" if certificate != "good" else "self-signed"
     return {"file": str(certificates / f"{trusted}.pem")}
 
@@ -233,7 +233,7 @@ def test_a_bad_certificate_is_refused_by_what_is_wrong_with_it_and_whose_it_is(
     certificates, certificate, parts
 ):
     with serving(certificates, certificate) as port:
-        refusal = refused(lambda: load(port, verify=who_is_trusted(certificates, certificate)))
+        refusal = refused(lambda: load(port, verify=trusted_by(certificates, certificate)))
         assert all(part in refusal for part in parts), refusal
         assert load(port, verify="none")["requests"]["answered"] == 8
 
@@ -243,7 +243,7 @@ def test_a_bad_certificate_is_refused_over_http3_in_the_same_words(certificates,
     files = certificates / f"{certificate}.pem", certificates / f"{certificate}.key"
     with limit_server(certificates, *files, http2=True, http3=True) as address:
         port = int(address.rpartition(":")[2])
-        verify = who_is_trusted(certificates, certificate)
+        verify = trusted_by(certificates, certificate)
         refusal = refused(lambda: load(port, http="3", verify=verify))
         assert all(part in refusal for part in parts), refusal
         assert load(port, http="3", verify="none")["requests"]["answered"] == 8

@@ -94,7 +94,7 @@ fn plans_of_a_fan_out(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {
     vec![("a fan-out", of_messages(closed)), ("a fan-out at a rate", of_messages(open))]
 }
 
-/// Loads of messages by WebSocket, one at a time, each of which one answers.
+/// Loads of messages by WebSocket, one at a time, each answered by one.
 fn plans_of_echoes(address: SocketAddr, http: HttpVersion) -> Vec<(&'static str, HttpLoad)> {
     let plan = plans::closed(address, CONNECTIONS, REQUESTS).with(|web| {
         web.http = http;
