@@ -94,6 +94,23 @@ def test_a_server_without_such_websockets_is_named_and_nothing_is_measured(sandb
     assert said in " ".join(finished.stderr.split())
 
 
+@pytest.mark.needs("node")
+@pytest.mark.parametrize(
+    ("path", "failure", "said"),
+    [
+        ("/two", "upgrade_refused", 'opened 2 of 3 on this connection; use fewer streams: "two are enough"'),
+        ("/two-silent", "connect_timeout", "opened 2 of 3 WebSockets on this connection, and did not answer"),
+    ],
+)
+def test_where_some_websockets_of_a_connection_are_opened_it_is_said_how_many(sandbox, path, failure, said):
+    options = ("--http", 2, "-c", 1, "--streams", 3, "--body", "x", "-n", 3, "--timeout", "500ms")
+    with node_echo() as node:
+        finished = sandbox.run("load", f"ws://{node.address}{path}", *options)
+    assert finished.returncode == 4
+    assert f"3 {failure}" in finished.stdout
+    assert said in " ".join(finished.stdout.split())
+
+
 def test_over_tls_a_refused_websocket_is_named_as_well_and_nothing_is_measured(sandbox, tmp_path):
     issued = make_authority(tmp_path, "authority").issue("localhost")
     content = tmp_path / "content"

@@ -1,7 +1,8 @@
 // An echo of WebSocket on the streams of Node's HTTP/2 (RFC 8441), which counts for itself.
 //
-// Each frame comes back without its mask; /refused is refused. With `plain` it takes no WebSockets. It says at which port
-// it listens, and what it has counted when its input ends.
+// Each frame comes back without its mask; /refused is refused. Of /two and /two-silent, two of a connection are opened, and
+// more are refused, or not answered. With `plain` it takes no WebSockets. It says at which port it listens, and what it has
+// counted when its input ends.
 import http2 from 'node:http2';
 
 const CLOSE = 8;
@@ -46,7 +47,13 @@ const server = http2.createServer({ settings: { enableConnectProtocol: process.a
 server.on('sessionError', () => {});
 server.on('stream', (stream, headers) => {
   stream.on('error', () => {});
-  if (headers[':path'] === '/refused') {
+  stream.session.asked = (stream.session.asked ?? 0) + 1;
+  if (headers[':path'].startsWith('/two') && stream.session.asked > 2) {
+    if (headers[':path'] === '/two') {
+      stream.respond({ ':status': 503 });
+      stream.end('two are enough');
+    }
+  } else if (headers[':path'] === '/refused') {
     stream.respond({ ':status': 403 });
     stream.end('not for you\nand more');
   } else if (headers[':method'] === 'CONNECT' && headers[':protocol'] === 'websocket') {

@@ -477,8 +477,9 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         if let Some(since) = limited_since {
             self.recorder.waited_for_stream(failed.due, self.now - since);
         }
-        let is_explained =
-            failure.is_fault() || matches!(failure, Failure::TlsFailed | Failure::UpgradeRefused);
+        let of_handshake =
+            matches!(failure, Failure::TlsFailed | Failure::UpgradeRefused | Failure::ConnectTimeout);
+        let is_explained = failure.is_fault() || of_handshake;
         if (is_explained || failure.has_ended_quic())
             && let Some(text) = connection.exchange.complaint()
         {

@@ -92,6 +92,10 @@ pub struct WebSocketHttp2 {
     live: usize,
     /// How many are being opened before any message is under way.
     opening: usize,
+    /// How many were asked for then, and how many of these the peer has opened.
+    first: First,
+    /// How many the peer has at once: as many as there were when it refused one more without looking at it.
+    most_live: usize,
     /// How many have a message under way.
     under_way: usize,
     /// Whether the peer has ended the last one that was open.
@@ -103,6 +107,13 @@ pub struct WebSocketHttp2 {
     /// How the peer has closed a WebSocket that was closed last.
     closed: Option<Close>,
     example: Option<String>,
+}
+
+/// The WebSockets of a connection that are asked for before any message is under way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct First {
+    asked: usize,
+    opened: usize,
 }
 
 /// How far the connection is.
@@ -139,6 +150,8 @@ impl Exchange for WebSocketHttp2 {
             stage: Stage::Agreeing,
             live: 0,
             opening: 0,
+            first: First::default(),
+            most_live: most,
             under_way: 0,
             is_left: false,
             fault_behind: None,
@@ -162,6 +175,8 @@ impl Exchange for WebSocketHttp2 {
         self.stage = Stage::Agreeing;
         self.live = 0;
         self.opening = 0;
+        self.first = First::default();
+        self.most_live = self.tunnels.len();
         self.under_way = 0;
         self.is_left = false;
         self.fault_behind = None;
@@ -194,13 +209,14 @@ impl Exchange for WebSocketHttp2 {
 
     fn complaint(&self) -> Option<Cow<'_, str>> {
         if let Some(refused) = self.refused {
-            return Some(Cow::Owned(refused.to_string()));
+            return Some(Cow::Owned(self.refused_in_words(refused)));
         }
         if let Some(complaint) = self.http2.complaint() {
             return Some(complaint);
         }
         let in_words = self.closed.as_ref().map(Close::in_words);
-        in_words.or_else(|| self.unfinished_refusal().map(|refused| refused.to_string())).map(Cow::Owned)
+        let in_words = in_words.or_else(|| self.unfinished_refusal().map(|one| self.refused_in_words(one)));
+        in_words.or_else(|| self.unopened_in_words()).map(Cow::Owned)
     }
 
     fn example(&self) -> Option<&str> {
@@ -208,7 +224,10 @@ impl Exchange for WebSocketHttp2 {
     }
 
     fn limit(&self) -> Option<usize> {
-        self.http2.limit()
+        let of_refusals =
+            (self.most_live < self.tunnels.len() && self.http2.begins_any()).then_some(self.most_live);
+        let of_settings = self.http2.limit();
+        of_refusals.into_iter().chain(of_settings).min()
     }
 
     fn has_output(&self) -> bool {
@@ -223,6 +242,7 @@ impl Exchange for WebSocketHttp2 {
                 self.ask(to);
                 self.opening += 1;
             }
+            self.first.asked = self.opening;
             if self.opening == 0 {
                 // The peer has taken back that it takes any stream.
                 self.stage = Stage::Agreeing;

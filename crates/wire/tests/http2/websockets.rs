@@ -270,8 +270,42 @@ fn a_stream_that_is_reset_before_it_is_open_ends_the_handshake_and_one_that_is_n
     let (mut exchange, _) = connection(2, &[TAKES]);
     // Error 7 is REFUSED_STREAM.
     assert_eq!(events(&mut exchange, &[reset(3, 7), head(1)].concat(), usize::MAX), (vec![], None));
-    assert_eq!(exchange.readiness(), Readiness::Ready);
-    // The next message asks for another one, and is sent when that is open.
+    assert_eq!((exchange.readiness(), exchange.limit()), (Readiness::Ready, Some(1)));
+    // The next message goes to the one that is open, and no other is asked for as long as it is.
+    let sent = begin(&mut exchange, 0);
+    assert!(matches!(sent[..], [(DATA, 0, 1, _)]), "{sent:?}");
+    assert_eq!(exchange.readiness(), Readiness::Busy);
+}
+
+#[test]
+fn of_several_websockets_it_is_said_how_many_were_opened_and_how_the_others_were_not() {
+    let refused = headers(END_STREAM, 5, &[(":status", "503")]);
+    let cases = [
+        (refused, "with status 503, when it had opened 2 of 4 on this connection; use fewer streams"),
+        (reset(5, 2), "InternalError, when it had opened 2 of 4 on this connection; use fewer streams"),
+        (
+            vec![],
+            "opened 2 of 4 WebSockets on this connection, and did not answer the requests for the others",
+        ),
+    ];
+    for (then, said) in cases {
+        let (mut exchange, _) = connection(4, &[TAKES]);
+        let _ = events(&mut exchange, &[head(1), head(3), then].concat(), usize::MAX);
+        let complaint = exchange.complaint().unwrap().into_owned();
+        assert!(complaint.contains(said), "{complaint}");
+    }
+    // Where it opens none, and where it opens all, there is nothing to be said of that.
+    let (exchange, _) = connection(4, &[TAKES]);
+    assert_eq!(exchange.complaint(), None);
+    assert_eq!(opened(4).complaint(), None);
+}
+
+#[test]
+fn a_message_that_asks_for_another_websocket_waits_until_that_is_open() {
+    let mut exchange = opened(2);
+    begin(&mut exchange, 1);
+    events(&mut exchange, &data(END_STREAM, 3, &close(1000, "")), usize::MAX);
+    output(&mut exchange);
     let sent = begin(&mut exchange, 0);
     assert!(matches!(sent[..], [(HEADERS, _, 5, _)]), "{sent:?}");
     assert!(exchange.is_writing_body(0));

@@ -1,6 +1,6 @@
 //! How the WebSockets of a connection begin and end, and what has come on them.
 
-use super::{Place, Stage, WebSocketHttp2};
+use super::{First, Place, Stage, WebSocketHttp2};
 use crate::error::{ErrorCode, Malformed, WebSocketError};
 use crate::exchange::{Event, Refusal, Tag};
 use crate::websocket::close::{Close, NO_CLOSE};
@@ -17,7 +17,9 @@ pub(super) enum Left {
 impl WebSocketHttp2 {
     /// Whether one more WebSocket can be asked for.
     pub(super) fn can_open(&self) -> bool {
-        !self.free.is_empty() && self.http2.streams_open() < self.http2.streams_allowed()
+        !self.free.is_empty()
+            && self.live < self.most_live
+            && self.http2.streams_open() < self.http2.streams_allowed()
     }
 
     /// Asks for a WebSocket.
@@ -132,6 +134,7 @@ impl WebSocketHttp2 {
         tunnel.state = State::Open;
         if tunnel.awaited.is_none() {
             self.idle.push_back(place);
+            self.first.opened += usize::from(self.stage == Stage::Opening);
             self.opening_ended();
         }
         self.list(place);
@@ -229,6 +232,10 @@ impl WebSocketHttp2 {
             (self.closed, self.example) = (None, None);
         }
         let tag = self.give_up(place, Left::ByPeer);
+        if is_opening && refusal == Refusal::Reset(ErrorCode::RefusedStream) {
+            // Each message would ask for one more, and be refused again.
+            self.most_live = self.live.max(1);
+        }
         if is_first {
             self.opening_ended();
             return match refusal {
@@ -261,6 +268,26 @@ impl WebSocketHttp2 {
         let statuses = (0..self.tunnels.len()).filter_map(|place| self.http2.status(place));
         let status = statuses.into_iter().find(|status| !opens(*status))?;
         Some(WebSocketError::Refused { status }.into())
+    }
+
+    /// Why the connection is of no more use, and how many WebSockets it had by then, if any.
+    pub(super) fn refused_in_words(&self, refused: Malformed) -> String {
+        let First { asked, opened } = self.first;
+        if opened == 0 || self.stage == Stage::Open {
+            return refused.to_string();
+        }
+        format!("{refused}, when it had opened {opened} of {asked} on this connection; use fewer streams")
+    }
+
+    /// How many WebSockets the peer has opened of those that were asked for, where it says nothing about the others.
+    pub(super) fn unopened_in_words(&self) -> Option<String> {
+        let First { asked, opened } = self.first;
+        (self.stage == Stage::Opening && opened > 0).then(|| {
+            format!(
+                "the server opened {opened} of {asked} WebSockets on this connection, and did not answer the requests for \
+                 the others; use at most {opened} streams"
+            )
+        })
     }
 
     /// The connection is of no more use, although its peer breaks nothing.
