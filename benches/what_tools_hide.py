@@ -56,9 +56,13 @@ RIGHT, HIDDEN = "right", "**hidden**"
 NOTE = """\
 ![Distributions of latency of a server that stalls, and of one that does not](../pictures/guide-hidden.png)
 
+## How it was tried
+
 In each try a server answers four connections for three seconds, and every tenth request meets a fault. For
 the column of the stall it answers nothing for one second of the three, and for the last it takes up
 each connection half a second after the kernel has opened it.
+
+## How to read the table
 
 - *Right*: the tool's count is that of the server, but for the requests that the end of the load cuts off,
   four at most.
@@ -69,6 +73,8 @@ each connection half a second after the kernel has opened it.
   connections that wait for their answers send four requests in it (coordinated omission). wrk's own text has
   0.95 s there: it adds times that it did not measure, in place of requests that it could not send. The
   table has what it measured.
+
+## What each tool shows
 """
 
 

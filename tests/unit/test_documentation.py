@@ -63,14 +63,10 @@ def test_each_document_is_reached_from_the_readme():
     assert {path for path in DOCUMENTS if "studies" not in path.parts} <= reached
 
 
-GUIDES_OF_ONE_TABLE = {"hidden.md", "which-tool.md"}
-"""Guides that are short texts around a table."""
-
-
 @pytest.mark.parametrize("path", [path for path in DOCUMENTS if path.parent.name == "guides"], ids=name_of)
 def test_a_guide_is_divided_by_headings(path):
     parts = re.findall(r"^## ", FENCE.sub("", path.read_text()), re.MULTILINE)
-    assert parts or path.name in GUIDES_OF_ONE_TABLE
+    assert parts
     assert not re.search(r"^\*\*[^*]+\.\*\* ", path.read_text(), re.MULTILINE)
 
 
