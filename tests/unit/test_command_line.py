@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 from docs.generate.command import read_command
 
+from loadcurve.cli.foreign_options import OF_A_LOAD
 from loadcurve.cli.main import main
 from loadcurve.cli.servers import command_lines
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
@@ -32,6 +33,19 @@ def test_help_and_reference_write_an_argument_in_one_form(subcommand, tmp_path, 
     assert not re.search(r"[{}]|\\.{6}|…\\.", subcommand.usage)
     for argument in subcommand.arguments:
         assert re.search(rf"^  {re.escape(argument.names)}  ", shown, re.MULTILINE)
+
+
+def test_what_is_typed_in_place_of_other_tools_options_exists_and_they_do_not():
+    [load] = [one for one in SUBCOMMANDS if one.name == "loadcurve load"]
+    known = {
+        name for option in load.options for name in re.findall(r"(?<!\w)--?[A-Za-z][\w-]*", option.names)
+    }
+    assert not known & set(OF_A_LOAD)
+    for other, ours in OF_A_LOAD.items():
+        named = set(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", ours))
+        assert named or ours.startswith("nothing"), other
+        # Of two tools that mean different things by one name, the other one's is named as well.
+        assert named - {"--slo"} <= known | {other}, other
 
 
 @pytest.mark.parametrize(
