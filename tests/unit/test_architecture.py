@@ -101,6 +101,14 @@ def test_a_crate_depends_on_what_its_row_says_and_nothing_else(crate: str):
     assert own == names_in(MAY_USE[f"crates/{crate}"], CRATES)
 
 
+HEADINGS = {"## Context", "## Decision", "## What it costs", "## What would overturn it"}
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/decisions/0*.md")), ids=lambda page: page.stem)
+def test_a_decision_says_why_what_at_what_cost_and_what_would_overturn_it(page: Path):
+    assert {*page.read_text(encoding="utf-8").splitlines()} >= HEADINGS
+
+
 PAGES = [ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/internals/*.md"), *ROOT.glob("docs/decisions/*.md")]
 CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]{2,}")

@@ -81,6 +81,12 @@ impl Scheduler {
             schedule.take();
         }
         self.begun += u64::from(self.window.measures(due));
+        debug_assert!(
+            self.budget.is_none_or(|budget| self.begun <= budget),
+            "more measured requests began than the load has: {} of {:?}",
+            self.begun,
+            self.budget
+        );
     }
 
     /// Whether the lateness of a request means something: a closed loop has no time to be late against.

@@ -386,6 +386,7 @@ impl Connection {
 
     /// Puts what is to be sent now, up to some datagrams, into `to`, which is empty; `None` if there is nothing.
     pub fn transmit(&mut self, now: Moment, to: &mut Vec<u8>) -> Option<DatagramBytes> {
+        debug_assert!(to.is_empty(), "{} bytes before the datagrams would shift their division", to.len());
         let transmit = self.inner.poll_transmit(self.base + now, DATAGRAMS_PER_TRANSMIT, to)?;
         Some(DatagramBytes(transmit.segment_size.and_then(NonZeroUsize::new)))
     }

@@ -295,6 +295,10 @@ impl Carries<Datagrams> for Udp {
     fn write(&mut self, slot: Slot, bytes: &[u8], cut: DatagramBytes, notify: Notify) -> Result<(), Failure> {
         let socket = &mut self.sockets[slot];
         let Some(descriptor) = &socket.descriptor else { return Err(Failure::ClosedEarly) };
+        debug_assert!(
+            socket.unsent.is_empty() || socket.watches_room,
+            "datagrams of slot {slot} wait, and no event reports room for them"
+        );
         socket.notifies |= notify == Notify::WhenWritten;
         if !bytes.is_empty() {
             if !socket.unsent.is_empty() {

@@ -150,6 +150,12 @@ impl FanOut {
 
     /// The message of the last marker was written; gives how many subscribers are to receive it.
     pub(super) fn published<X>(&mut self, slot: Slot, request: &InFlight<X>, now: Nanos) -> u64 {
+        // The first message of the queue is the next one that is given up.
+        debug_assert!(
+            self.messages.back().is_none_or(|last| last.request.sent <= now),
+            "request {} was published before the message in front of it",
+            request.number
+        );
         self.under_way[slot] += 1;
         self.messages.push_back(Message {
             request: Published {
