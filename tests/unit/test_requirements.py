@@ -14,6 +14,7 @@ from loadcurve.report.requirements import requirement_rows
 from loadcurve.report.run_junit import run_junit
 from loadcurve.report.section import Report
 from loadcurve.result.folder import Run, read_run
+from support import requests_run
 from support import synthetic_run as synthetic
 from support.good_study import GOOD, problems_in
 from support.report_pages import render_run
@@ -91,6 +92,61 @@ def test_without_server_and_point_every_point_of_every_server_is_judged(syntheti
     assert len(found) == len(places) == 3 * len(synthetic.CONNECTIONS)
 
 
+@pytest.fixture(scope="module")
+def run_of_requests(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return requests_run.several_requests(tmp_path_factory.mktemp("requests") / "run")
+
+
+@pytest.mark.parametrize("measure", ["p50", "p99", "p90"])
+def test_a_requirement_of_a_request_is_judged_by_its_figures_and_not_by_the_loads(run_of_requests, measure):
+    # Of GET /json every answer took 2 ms, and of POST /echo 50 ms, up to 2 % more in later trials.
+    outcomes = {
+        (request, below): judged(
+            run_of_requests, measure=measure, request=request, at={"connections": 50}, below=below
+        )
+        for request in ("GET /json", "POST /echo")
+        for below in ("10ms", "100ms")
+    }
+    assert [one.outcome for one in outcomes.values()] == ["held", "held", "failed", "held"]
+    of_json = outcomes["GET /json", "10ms"].estimate
+    assert of_json is not None
+    assert of_json.value == pytest.approx(2.0 * (1.0 * 1.01 * 1.02) ** (1 / 3), rel=1e-3)
+
+
+def test_the_throughput_that_a_request_must_have_is_its_share_of_the_loads(run_of_requests):
+    at = {"connections": 50}
+    whole = judged(run_of_requests, at=at, above="1/s").estimate
+    of_json = judged(run_of_requests, request="GET /json", at=at, above="1/s").estimate
+    assert whole is not None
+    assert of_json is not None
+    assert of_json.value == pytest.approx(whole.value * requests_run.SHARES["GET /json"], rel=1e-3)
+
+
+def test_a_confidence_of_its_own_is_that_of_a_requests_interval_too(run_of_requests):
+    place = {"measure": "p99", "request": "GET /json", "at": {"connections": 50}, "below": "10ms"}
+    usual, high = (judged(run_of_requests, **place, confidence=one).estimate for one in (0.95, 0.99))
+    assert usual is not None
+    assert high is not None
+    assert high.high > usual.high
+
+
+def test_a_requirement_of_a_request_is_named_with_it(run_of_requests):
+    table = {"measure": "p99", "request": "POST /echo", "below": "10ms", "server": "nginx"}
+    analysis = analysed(run_of_requests, {**table, "at": {"connections": 50}})
+    (row,) = requirement_rows(analysis)
+    assert row.statement == "p99 of POST /echo below 10ms"
+    (suite,) = ElementTree.fromstring(run_junit(analysis))
+    names = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert names == ["p99 of POST /echo below 10ms at connections = 50"]
+
+
+def test_a_request_that_no_record_has_never_holds_and_the_others_are_named(run_of_requests):
+    found = judged(run_of_requests, measure="p99", request="GET /jason", at={"connections": 50}, below="10ms")
+    assert (found.outcome, found.obstacle) == ("cannot_tell", "not_sent")
+    assert found.why is not None
+    assert found.why.startswith('expected one of "GET /json", "GET /", "POST /echo"')
+
+
 def test_junit_markdown_and_page_say_which_failed(synthetic_run):
     tables = (
         {"measure": "throughput", "above": "1/s", "server": "nginx", "at": AT_10},
@@ -121,6 +177,13 @@ BAD = {
     'measure = "p99"': "require.below: missing; expected a time",
     'measure = "p99"\nbelow = "1ms"\nabove = "1ms"': "require.below: cannot be combined with above",
     'measure = "p99"\nbelow = "1ms"\nserver = "ngin"': 'require.server: found "ngin"; expected one of nginx',
+    'measure = "p99"\nbelow = "1ms"\nrequest = "GET /2k.txt"': (
+        'require.request: found "GET /2k.txt", which the load on nginx does not send; '
+        'expected one of "GET /1k.txt"; did you mean "GET /1k.txt"?'
+    ),
+    'measure = "memory_peak_mib"\nbelow = "1MiB"\nrequest = "GET /1k.txt"': (
+        "require.request: memory_peak_mib is measured of the whole load; a request has throughput, mean, p50"
+    ),
     'measure = "p99"\nbelow = "1ms"\nat = { connections = 7 }': "found 7, where no point is; the sweep has",
     'measure = "p99"\nbelow = "1ms"\nat = { rate = 7 }': "not in the sweep; expected one of connections",
 }

@@ -9,12 +9,21 @@ from loadcurve.analysis.limits import DEATHS, GENERATOR_FAULTS, SERVER_FAULTS
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import Measure, is_usable, measures, point_key
+from loadcurve.result.operations import labels_of, measure_of
+from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import CONFIDENCE, Estimate, estimate_over_trials
+from loadcurve.stats.slo import expected_operation
 from loadcurve.study.require import Direction, RequireTable, required_of
 
 RequirementOutcome = Literal["held", "failed", "cannot_tell"]
 RequirementObstacle = Literal[
-    "server_fault", "not_measured", "invalid", "no_figure", "one_trial", "interval_holds_bound"
+    "server_fault",
+    "not_measured",
+    "invalid",
+    "not_sent",
+    "no_figure",
+    "one_trial",
+    "interval_holds_bound",
 ]
 """Why a requirement is not held although no interval lies beyond its bound."""
 
@@ -51,7 +60,9 @@ class JudgedRequirement:
     room: Room | None
     obstacle: RequirementObstacle | None = None
     why: str | None = None
-    """What was recorded of the obstacle: the reason of a verdict or of a failure."""
+    """What was recorded of the obstacle: the reason of a verdict or a failure, or what was sent instead."""
+    request: str | None = None
+    """The name of the request that alone is judged; ``None`` of the whole load."""
 
 
 def judged_requirements(run: Run, found: Sequence[Curve]) -> list[JudgedRequirement]:
@@ -92,10 +103,9 @@ def _judged(
     run: Run, numbered: tuple[int, RequireTable], server: str, point: Point, at: CurvePoint | None
 ) -> JudgedRequirement:
     place, required = numbered
-    measure = measures(run.kind)[required.measure]
-    estimate = None if at is None else _estimate(at, measure, required.confidence)
+    estimate = None if at is None else _estimate(run, server, at, required)
     fault = _fault(run, server, point)
-    unknown = _unknown(run, server, at, estimate)
+    unknown = _not_sent(run, server, at, required.request) or _unknown(run, server, at, estimate)
     outcome: RequirementOutcome
     obstacle: RequirementObstacle | None
     why: str | None = None
@@ -109,7 +119,7 @@ def _judged(
         place=place,
         server=server,
         point=point,
-        measure=measure.name,
+        measure=required.measure,
         direction=required.direction,
         bound=required.bound,
         bound_text=required.bound_text,
@@ -119,14 +129,38 @@ def _judged(
         room=None if estimate is None else _room(required, estimate),
         obstacle=obstacle,
         why=why,
+        request=required.request,
     )
 
 
-def _estimate(at: CurvePoint, measure: Measure, confidence: float) -> Estimate | None:
-    if confidence == CONFIDENCE:
+def _estimate(run: Run, server: str, at: CurvePoint, required: RequireTable) -> Estimate | None:
+    measure = _measure(run, required)
+    if required.confidence == CONFIDENCE and measure.column in at.figures:
         return at.estimate(measure)
-    values = at.values(measure)
-    return estimate_over_trials([values[place] for place in at.usable], confidence)
+    # Curves have the most frequent requests, and of those some statistics alone.
+    records = [one for one in _records_at(run, server, at) if is_usable(one)]
+    return estimate_over_trials(map(measure.value, records), required.confidence)
+
+
+def _measure(run: Run, required: RequireTable) -> Measure:
+    if required.request is None:
+        return measures(run.kind)[required.measure]
+    return measure_of(run.kind, required.request, required.measure)
+
+
+def _records_at(run: Run, server: str, at: CurvePoint) -> list[PointRecord]:
+    key = point_key(at.point)
+    return [one for one in run.points if one.server == server and point_key(one.point) == key]
+
+
+def _not_sent(
+    run: Run, server: str, at: CurvePoint | None, request: str | None
+) -> tuple[RequirementObstacle, str] | None:
+    """Return what was sent instead of a request; ``None`` where it was sent, or no record says what was."""
+    if at is None or request is None:
+        return None
+    sent = labels_of(one.load for one in _records_at(run, server, at))
+    return ("not_sent", expected_operation(request, sent)) if sent and request not in sent else None
 
 
 def _unknown(

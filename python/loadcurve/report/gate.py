@@ -283,6 +283,7 @@ def _requirement_json(row: RequirementRow) -> Mapping[str, Any]:
     one = row.judged
     return {
         "measure": one.measure,
+        "request": one.request,
         "point": one.point,
         one.direction: one.bound_text,
         "outcome": one.outcome,

@@ -17,6 +17,7 @@ from loadcurve.report.section import Grid, Report, Section, grid_in_markdown
 from loadcurve.report.terminal_tables import as_it_is
 from loadcurve.result.distribution import PERCENTILES, samples_needed
 from loadcurve.result.measures import Measure
+from loadcurve.result.operations import measure_of
 from loadcurve.stats.interval import CONFIDENCE
 
 OUTCOMES: Mapping[RequirementOutcome, str] = {
@@ -29,6 +30,7 @@ _OBSTACLES: Mapping[RequirementObstacle, str] = {
     "server_fault": "the server's doing",
     "not_measured": "not measured",
     "invalid": "no valid trial",
+    "not_sent": "the load does not send it",
     "no_figure": "no trial has this figure",
     "one_trial": "one usable trial has no interval; give it two or more",
     "interval_holds_bound": "the interval holds the bound; more trials narrow it",
@@ -56,7 +58,7 @@ def requirement_rows(analysis: Analysis) -> list[RequirementRow]:
     """Return the requirements of a run in words: those that failed first, then those that are not decided."""
     places = list(OUTCOMES)
     judged = sorted(analysis.requirements, key=lambda one: places.index(one.outcome))
-    return [_row(one, _measure(analysis, one.measure)) for one in judged]
+    return [_row(one, _measure(analysis, one)) for one in judged]
 
 
 def requirements_in_words(rows: Sequence[RequirementRow]) -> str:
@@ -71,8 +73,10 @@ def requirement_in_words(row: RequirementRow) -> str:
     return f"{row.where}: {row.statement} {row.title}: {'; '.join(said)}."
 
 
-def _measure(analysis: Analysis, name: str) -> Measure:
-    return next(measure for measure in analysis.measures if measure.name == name)
+def _measure(analysis: Analysis, one: JudgedRequirement) -> Measure:
+    if one.request is not None:
+        return measure_of(analysis.load_kind, one.request, one.measure)
+    return next(measure for measure in analysis.measures if measure.name == one.measure)
 
 
 def _row(one: JudgedRequirement, measure: Measure) -> RequirementRow:

@@ -57,6 +57,11 @@ def operation_measures(kind: LoadKind, label: str) -> list[Measure]:
     return [throughput_of(kind, label), *(latency_of(kind, label, one) for one in STATISTICS), *errors]
 
 
+def measure_of(kind: LoadKind, label: str, name: str) -> Measure:
+    """Return an operation's throughput, or a statistic of its latency, by the name of the load's measure."""
+    return throughput_of(kind, label) if name == THROUGHPUT.name else latency_of(kind, label, name)
+
+
 def throughput_of(kind: LoadKind, label: str) -> Measure:
     """Return how many of an operation were answered per second: its share of the throughput."""
     name, column = _names(kind, label, "rps", THROUGHPUT.column, "throughput")

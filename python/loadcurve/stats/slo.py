@@ -135,10 +135,15 @@ def unknown_operations(objective: Objective, labels: Collection[str]) -> Iterato
     """Say of each limit on an operation that is not among these labels what is wrong with it."""
     for limit in objective.limits:
         if limit.operation is not None and limit.operation not in labels:
-            known = ", ".join(f'"{label}"' for label in list(labels)[:MOST_NAMED])
-            more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
-            expected = f"expected one of {known}{more}{nearest(limit.operation, list(labels))}"
+            expected = expected_operation(limit.operation, labels)
             yield f'{limit.text}: nothing that the load sends is "{limit.operation}"; {expected}'
+
+
+def expected_operation(label: str, labels: Collection[str]) -> str:
+    """Say which labels operations have, and which of them is nearest to one that none has."""
+    known = ", ".join(f'"{label}"' for label in list(labels)[:MOST_NAMED])
+    more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
+    return f"expected one of {known}{more}{nearest(label, list(labels))}"
 
 
 def _limit(part: str) -> Limit:

@@ -223,7 +223,9 @@ class Study(TomlTable):
         problems += warmup_inconsistencies(self.trials, self.arms.values())
         problems += continuation_inconsistencies(self.trials, self.arms.values())
         problems += limit_inconsistencies(self.limits, self.arms.values(), self.sweep)
-        problems += require_inconsistencies(self.require, list(self.servers), self.sweep)
+        problems += require_inconsistencies(
+            self.require, {name: arm.load.labels for name, arm in self.arms.items()}, self.sweep
+        )
         if self.answer_by == PEAK:
             problems += peak_inconsistencies(self.arms.values(), self.sweep)
         if self.published is not None:

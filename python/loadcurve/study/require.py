@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from loadcurve.result.measure_names import RankedMeasureName
 from loadcurve.stats.interval import CONFIDENCE
+from loadcurve.stats.slo import LATENCY_FIELDS, expected_operation
 from loadcurve.toml.bounds import MIB_PER_UNIT, MS_PER_UNIT, PER_S, US_PER_UNIT, BoundUnits, bound_in
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, nearest, show
@@ -32,6 +33,8 @@ _UNITS: Mapping[str, tuple[BoundUnits, str]] = {
     "processes_max": ({"": Fraction(1)}, 'a number of processes, such as "8"'),
 }
 """The units of a measure's bound, and what is expected; latencies have times."""
+OF_REQUESTS = ("throughput", *LATENCY_FIELDS.values())
+"""The measures that each request of a load has."""
 
 
 def _as_studies_name_it(measure: object) -> object:
@@ -48,6 +51,10 @@ class RequireTable(TomlTable):
     """The bound that the figure must be below, with its unit, such as `"10ms"`."""
     above: Text | None = None
     """The bound that the figure must be above, such as `"5000/s"`; one of `below` and `above` is required."""
+    request: Text | None = None
+    """The request, or the kind of operation of a database, that alone is judged, by its name, such as
+    `"GET /json"`; without it, the whole load.
+    """
     server: Text | None = None
     """The server; without it, every server of the study."""
     at: dict[str, Annotated[int | float, Expected("a number")]] = Field(default_factory=dict)
@@ -81,6 +88,9 @@ class RequireTable(TomlTable):
         if _bound(self.measure, self.bound_text) is None:
             text = f"found {show(self.bound_text)}; {self.measure} expects {_expected(self.measure)}, above 0"
             raise own_problems([Problem((self.direction,), text)])
+        if self.request is not None and self.measure not in OF_REQUESTS:
+            text = f"{self.measure} is measured of the whole load; a request has {', '.join(OF_REQUESTS)}"
+            raise own_problems([Problem(("request",), text)])
         return self
 
 
@@ -95,11 +105,16 @@ def _bound(measure: str, text: str) -> float | None:
 
 def require_inconsistencies(
     required: Sequence[RequireTable],
-    servers: Collection[str],
+    servers: Mapping[str, Collection[str] | None],
     sweep: Mapping[str, Sequence[float]],
 ) -> Iterator[Problem]:
-    """Yield the servers and the points of requirements that a study does not have."""
+    """Yield the servers, the requests and the points of requirements that a study does not have.
+
+    ``servers`` has the names of the requests that each is sent; ``None`` where they are not known yet.
+    """
     for place, one in enumerate(required):
+        if (problem := _request_not_sent(place, one, servers)) is not None:
+            yield problem
         if one.server is not None and one.server not in servers:
             text = f"found {show(one.server)}; expected one of {', '.join(servers)}"
             yield Problem(("require", str(place), "server"), text + nearest(one.server, list(servers)))
@@ -111,6 +126,19 @@ def require_inconsistencies(
             elif value not in sweep[key]:
                 values = ", ".join(map(setting, sweep[key]))
                 yield Problem(at, f"found {show(value)}, where no point is; the sweep has {values}")
+
+
+def _request_not_sent(
+    place: int, one: RequireTable, servers: Mapping[str, Collection[str] | None]
+) -> Problem | None:
+    """Return what is wrong with a request that a server, which the requirement is about, is not sent."""
+    for server, labels in servers.items():
+        is_about = one.server in (None, server)
+        if is_about and one.request is not None and labels is not None and one.request not in labels:
+            expected = expected_operation(one.request, labels)
+            text = f"found {show(one.request)}, which the load on {server} does not send; {expected}"
+            return Problem(("require", str(place), "request"), text)
+    return None
 
 
 def required_of(study: Mapping[str, object]) -> list[RequireTable]:
