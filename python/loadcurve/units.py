@@ -80,6 +80,11 @@ def percent(share: float | None) -> str:
     return "less than 0.01 %" if 0 < share < LEAST_SHARE else f"{number(100 * share, 2)} %"
 
 
+def whole_percent(share: float) -> str:
+    """Return a share of one in whole per cent, such as ``75 %``, where smaller parts say nothing."""
+    return f"{100 * share:.0f} %"
+
+
 def in_percent(share: float, *, signed: bool = False) -> str:
     """Return a share of one in per cent with one decimal and without the unit, such as ``3.9``; never -0."""
     rounded = round(100 * share, 1) + 0.0

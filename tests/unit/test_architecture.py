@@ -243,6 +243,15 @@ MAP_LINES_MAX, MAP_BYTES_MAX = 250, 20_000
 """What can be read in ten minutes."""
 
 
+PERCENT = re.compile(r":[,+]*\.\d%")
+"""How Python writes a share: as 75%, where all else of ours is as 75 %."""
+
+
+def test_shares_are_written_by_the_module_of_units_alone():
+    sources = (ROOT / "python/loadcurve").rglob("*.py")
+    assert [path.name for path in sources if PERCENT.search(path.read_text(encoding="utf-8"))] == []
+
+
 LOGIC_LINES_MAX = 60
 """Of a body without its docstring, blank lines and comments; clippy.toml has the same for Rust."""
 

@@ -152,7 +152,7 @@ def test_messages_have_no_ceiling_where_only_that_of_requests_was_measured() -> 
 
 @pytest.mark.parametrize(
     ("spoken", "said"),
-    [(WEBSOCKET, "2,900 messages per second are 97% of the 3,000"), (calls("unary"), None)],
+    [(WEBSOCKET, "2,900 messages per second are 97 % of the 3,000"), (calls("unary"), None)],
 )
 def test_a_load_of_messages_is_marked_at_their_ceiling(spoken: dict[str, object], said: str | None) -> None:
     marked = marked_at_ceiling(load_result(10, 2900.0, **spoken), WITH_MESSAGES)

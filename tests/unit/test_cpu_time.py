@@ -118,9 +118,9 @@ def test_the_programs_that_used_most_are_named_first_and_five_at_most():
 
 def test_a_program_of_several_processes_is_said_to_be_so():
     one = ProgramTime(name="cc1", processes=1, pid=7, cpu=3, cpu_share=0.456)
-    assert one.text == "cc1 (process 7) 46% of a CPU"
-    assert one.text_of_cpu == "cc1 (process 7) 46% of CPU 3"
-    assert one.model_copy(update={"processes": 4}).text == "cc1 (4 processes) 46% of a CPU"
+    assert one.text == "cc1 (process 7) 46 % of a CPU"
+    assert one.text_of_cpu == "cc1 (process 7) 46 % of CPU 3"
+    assert one.model_copy(update={"processes": 4}).text == "cc1 (4 processes) 46 % of a CPU"
 
 
 def test_servers_that_live_together_are_not_each_others_other_programs():

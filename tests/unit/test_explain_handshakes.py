@@ -37,7 +37,7 @@ def test_handshakes_of_half_a_millisecond_are_much_of_a_cpu_where_five_hundred_c
     [finding] = found(lambda record, *_: busy(record, 0.5, 0.7, own_us=200)).values()
     assert (finding.code, finding.certainty, finding.briefly) == ("handshakes", "likely", None)
     assert "per 2 answers" in finding.seen
-    assert "about 50% of the CPU time" in finding.seen
+    assert "about 50 % of the CPU time" in finding.seen
     assert "RSA 2048" in finding.cause
     shown = evidence(finding)
     assert shown["share of the CPU time, by rate and shortest time"] == pytest.approx(0.5)
@@ -66,7 +66,9 @@ def test_points_that_differ_in_their_full_handshakes_alone_show_what_these_cost(
     [finding] = found(lambda record, _, share: swept(record, share, 100 + 300 * share), SHARES).values()
     assert (finding.code, finding.certainty) == ("handshakes", "shown")
     assert [point["full_handshakes"] for point in finding.points] == [0.5, 1]
-    assert "took 75% of the CPU time of nginx: an answer cost 400 µs, compared with 100 µs at" in finding.seen
+    assert (
+        "took 75 % of the CPU time of nginx: an answer cost 400 µs, compared with 100 µs at" in finding.seen
+    )
     assert finding.briefly == finding.seen[:1].lower() + finding.seen[1:].removesuffix(".")
     shown = evidence(finding)
     assert (shown["CPU per answer"], shown["CPU per answer with fewer full handshakes"]) == (325, 100)
@@ -83,8 +85,8 @@ def test_where_a_server_does_not_resume_all_that_it_could_the_comparison_is_in_p
 
     finding = found(plant, Setup(key="full_handshakes", values=(0, 1)))["handshakes"]
     assert [point["full_handshakes"] for point in finding.points] == [1]
-    assert "took 75% of the CPU time of nginx" in finding.seen
-    assert "compared with 220 µs at full_handshakes = 0, where there were still 40% as many." in finding.seen
+    assert "took 75 % of the CPU time of nginx" in finding.seen
+    assert "compared with 220 µs at full_handshakes = 0, where there were still 40 % as many." in finding.seen
 
 
 def test_where_the_comparison_shows_that_they_cost_little_their_long_times_are_no_finding():

@@ -41,7 +41,7 @@ def test_a_server_that_sends_no_ticket_on_a_resumed_connection_shows_in_connecti
     assert finding.certainty == "shown"
     assert "resumed 800 of the 1,200 TLS sessions" in finding.seen
     assert (
-        "33% of the handshakes were full instead of 0%: 400 connections had no session to offer."
+        "33 % of the handshakes were full instead of 0 %: 400 connections had no session to offer."
         in finding.seen
     )
     assert "2 were resumed for each full one" in finding.cause

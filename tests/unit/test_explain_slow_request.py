@@ -22,7 +22,7 @@ def test_a_request_that_alone_is_slow_is_named_with_its_factor_and_its_share_of_
     assert "POST /echo alone is slow" in finding.seen
     assert "50 ms, 25 times the 2 ms of GET /" in finding.seen
     # 200 answers of 50 ms, among 500 of 1 ms and 300 of 2 ms: 10,000 of 11,100 ms.
-    assert "20% of the answers took 90% of the time" in finding.seen
+    assert "20 % of the answers took 90 % of the time" in finding.seen
     assert [point["connections"] for point in finding.points] == list(CONNECTIONS)
 
 

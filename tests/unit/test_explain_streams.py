@@ -27,8 +27,8 @@ def test_the_finding_says_how_many_requests_waited_and_how_much_of_the_latency_t
     [finding] = found(plant).values()
     # 920 waits of 3 ms in 1,000 latencies of 4 ms: 2,760 of 4,000 ms.
     assert evidence(finding)["part of all latency that is this wait"] == 2_760 / 4_000
-    assert "up to 92% of the requests, 920 of them, waited for a stream" in finding.seen
-    assert "which made 69% of all latency" in finding.seen
+    assert "up to 92 % of the requests, 920 of them, waited for a stream" in finding.seen
+    assert "which made 69 % of all latency" in finding.seen
 
 
 def test_a_limit_that_was_zero_at_first_is_a_range():

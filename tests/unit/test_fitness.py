@@ -67,8 +67,8 @@ def test_steal_and_other_load_are_shares_of_the_time_that_passed(machine: Path) 
 
     steal, load = fitness.check_activity(readings, a_second)
     assert (steal.fitness, load.fitness) == ("bad", "caution")
-    assert steal.found.startswith("5.0%")
-    assert load.found.startswith("10.0%")
+    assert steal.found.startswith("5.0 %")
+    assert load.found.startswith("10.0 %")
 
 
 @pytest.mark.parametrize(

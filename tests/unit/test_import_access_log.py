@@ -258,7 +258,7 @@ def test_a_last_line_without_its_end_is_read(tmp_path: Path):
     [
         (
             logged("GET /a HTTP/1.1") + 2 * "Segmentation fault\n",
-            r"2 of 3 lines cannot be read, more than 50%; line 2: 'Segmentation fault'; .*expected a line of",
+            r"2 of 3 lines cannot be read, more than 50 %; line 2: 'Segmentation fault'; .*expected a line",
         ),
         (LOG.replace("GET", "PUT"), "no GET request"),
         ("", "no GET request"),

@@ -179,7 +179,7 @@ def test_without_milliseconds_behind_it_a_line_is_left_out_where_the_others_have
     ("log", "found"),
     [
         (line("yesterday"), "line 1: .* found the time 'yesterday'; expected a time in brackets"),
-        (second(1) + 2 * line("today"), "2 of 3 lines cannot be read, more than 50%; line 2: "),
+        (second(1) + 2 * line("today"), "2 of 3 lines cannot be read, more than 50 %; line 2: "),
         (second(1, method="PUT"), "no GET request"),
         (second(1) + 2 * "Segmentation fault\n", "line 2: 'Segmentation fault'"),
         (

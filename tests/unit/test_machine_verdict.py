@@ -31,7 +31,7 @@ def test_steal_of_a_cpu_of_the_server_counts_by_its_share_of_the_window(share, s
 
 def test_steal_of_the_loads_cpus_counts_alike_and_claims_no_cause():
     [reason] = judged(load({"steal_share": 0.6})).verdict.reasons
-    assert "for 60% of the measurement the host did not run a CPU of the load that had work" in reason.text
+    assert "for 60 % of the measurement the host did not run a CPU of the load that had work" in reason.text
     assert "another" not in reason.text.replace("at another time", "")
 
 
@@ -118,8 +118,8 @@ def test_what_other_programs_take_of_either_sides_cpus_counts_by_its_share(share
 def test_the_reason_names_the_programs_and_the_cpus():
     [reason] = judged(load(), probe(cpu_time=taken(0.38, cpus=(0, 1, 2, 5))), SERVER_CPUS).verdict.reasons
     assert reason.text == (
-        "other programs took 38% of the time of the server's CPUs (CPUs 0-2,5): yes (process 4711) 38% of a "
-        "CPU, and others 114%; end them, or bind them to other CPUs, and measure again; where they belong "
+        "other programs took 38 % of the time of the server's CPUs (CPUs 0-2,5): yes (process 4711) 38 % of "
+        "a CPU, and others 114 %; end them, or bind them to other CPUs, and measure again; where they belong "
         "there, set LOADCURVE_OTHER_PROGRAMS=note"
     )
 
@@ -129,7 +129,7 @@ def test_programs_that_nobody_saw_are_said_to_be_unseen():
     unseen = {**taken(0.38), "programs": []}
     [reason] = judged(load({"cpu_time": unseen})).verdict.reasons
     assert (
-        "38% of the time of the load's CPUs (CPU 0), which ended meanwhile or cannot be seen" in reason.text
+        "38 % of the time of the load's CPUs (CPU 0), which ended meanwhile or cannot be seen" in reason.text
     )
 
 

@@ -126,7 +126,8 @@ def test_a_look_names_the_programs_that_take_a_tenth_of_a_cpu(monkeypatch, tmp_p
     after = [stat(pid, name, cpu=1, user=1000 + used[pid]) for pid, name in names.items()]
     said = looked_at(monkeypatch, tmp_path, before, after)
     assert said == (
-        "threaded (process 11) 150% of a CPU, busy (process 7) 95% of CPU 1, cc1 (2 processes) 40% of a CPU"
+        "threaded (process 11) 150 % of a CPU, busy (process 7) 95 % of CPU 1, "
+        "cc1 (2 processes) 40 % of a CPU"
     )
 
 
@@ -148,6 +149,6 @@ def test_a_look_names_no_program_that_this_process_started():
 
 
 def test_the_warning_says_that_the_measurement_goes_on():
-    said = warning("cc1 (process 7) 46% of CPU 3")
-    assert said.startswith("this machine is not quiet: cc1 (process 7) 46% of CPU 3. ")
+    said = warning("cc1 (process 7) 46 % of CPU 3")
+    assert said.startswith("this machine is not quiet: cc1 (process 7) 46 % of CPU 3. ")
     assert said.endswith("Measuring all the same.")

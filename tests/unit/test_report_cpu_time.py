@@ -79,7 +79,7 @@ def test_the_page_has_a_bar_for_each_side_of_each_point(run, analysis: Analysis)
     content = Report(run, analysis)
     page = render_page(content)
     assert page.count('class="strip"') == len(analysis.cpu_times)
-    assert "30%: cc1 (2 processes) 30% of a CPU" in page
+    assert "30 %: cc1 (2 processes) 30 % of a CPU" in page
     for strip in everything(content)["cpu_times"]:
         assert sum(width for _, _, width in strip.parts) == pytest.approx(100, abs=0.05)
 
@@ -99,7 +99,7 @@ def test_one_load_has_a_line_in_the_terminal():
     shown = printed(load_summary(LoadResult.model_validate(data)), width=80)
     [line] = [line for line in shown.splitlines() if line.startswith("CPU time")]
     said = " ".join(line.removeprefix("CPU time").split())
-    assert said == "CPU 0: server 20%, generator 30%, kernel 10%, others 15%, idle 25%"
+    assert said == "CPU 0, %: server 20, generator 30, kernel 10, others 15, idle 25"
 
 
 def test_programs_find_it_in_the_numbers(run, analysis: Analysis):

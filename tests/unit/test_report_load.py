@@ -254,7 +254,7 @@ def test_the_machines_of_a_load_have_a_row_each_and_a_lost_one_has_no_figures():
     lines = printed(requests=requests, machines=machines)
     rows = [line.split() for line in lines if line.startswith(("left", "right"))]
     assert rows == [
-        ["left", "1,234", "12,345", "6", "0.125", "0.025", "0.750", "26%"],
+        ["left", "1,234", "12,345", "6", "0.125", "0.025", "0.750", "26"],
         ["right", "lost", *[ABSENT] * 7],
     ]
     assert "segments retransmitted: left 1,234" in [line.rstrip() for line in lines]

@@ -95,7 +95,7 @@ def test_more_than_one_percent_of_bad_lines_refuse_a_file(tmp_path: Path):
     found = read(tmp_path, "hey.csv", with_odd(5))
     assert "5 of 505 lines" in found.notes[0].text
     assert "; and 2 more" in found.notes[0].text
-    with pytest.raises(Unreadable, match=r"line 301: .*; 6 of 506 lines are not like that, and at most 1%"):
+    with pytest.raises(Unreadable, match=r"line 301: .*; 6 of 506 lines are not like that, and at most 1 %"):
         read(tmp_path, "hey.csv", with_odd(6))
 
 

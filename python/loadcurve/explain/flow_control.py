@@ -7,6 +7,7 @@ from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
+from loadcurve.units import whole_percent
 
 SERVER = FindingCode(
     "server_windows",
@@ -74,7 +75,7 @@ def _explain_bodies(subject: Subject, seen: Sequence[Observation[Held]]) -> Expl
     return Explanation(
         weight="explains",
         certainty="likely",
-        seen=f"The bodies of up to {most.bodies_share:.0%} of the requests waited for a window of "
+        seen=f"The bodies of up to {whole_percent(most.bodies_share)} of the requests waited for a window of "
         f"{subject.name} (flow control).",
         evidence=[
             *ranged("requests whose bodies waited", "", [one.bodies for one in details]),

@@ -16,7 +16,7 @@ from loadcurve.loads.values import Point
 from loadcurve.result.load import MeasuredHandshakes
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import PointRecord
-from loadcurve.units import rounded
+from loadcurve.units import rounded, whole_percent
 
 CODE = FindingCode(
     "handshakes",
@@ -224,14 +224,14 @@ def _words(subject: Subject, most: Handshaking, often: str) -> str:
     if (compared := most.compared) is not None:
         fewer = ", ".join(f"{key} = {value:g}" for key, value in compared.fewer_at.items())
         return (
-            f"Full TLS handshakes took {compared.share:.0%} of the CPU time of {subject.name}: an answer "
-            f"cost {rounded(compared.here_us)} µs, compared with {rounded(compared.fewer_us)} µs at {fewer}"
-            f"{_still(compared)}."
+            f"Full TLS handshakes took {whole_percent(compared.share)} of the CPU time of {subject.name}: "
+            f"an answer cost {rounded(compared.here_us)} µs, compared with {rounded(compared.fewer_us)} µs "
+            f"at {fewer}{_still(compared)}."
         )
     if most.estimated_share is not None:
         return (
             f"There was {often}: by their rate and the time of the fastest one, they took about "
-            f"{most.estimated_share:.0%} of the CPU time of {subject.name}."
+            f"{whole_percent(most.estimated_share)} of the CPU time of {subject.name}."
         )
     return f"There was {often}; their share of the CPU time is not known."
 
@@ -239,7 +239,7 @@ def _words(subject: Subject, most: Handshaking, often: str) -> str:
 def _still(compared: Compared) -> str:
     """Say how many full handshakes there still were at the other point, unless next to none."""
     part = compared.fewer_per_answer / compared.per_answer
-    return f", where there were still {part:.0%} as many" if part >= WORTH_A_WORD else ""
+    return f", where there were still {whole_percent(part)} as many" if part >= WORTH_A_WORD else ""
 
 
 def _answers(each: Sequence[float]) -> str:

@@ -10,6 +10,7 @@ from loadcurve.explain.subject import Subject
 from loadcurve.result.load import SlowRequest
 from loadcurve.result.probe import Column, ProbeSeries
 from loadcurve.result.records import PointRecord
+from loadcurve.units import whole_percent
 
 LOST = FindingCode(
     "blocked_by_loss",
@@ -154,8 +155,8 @@ def _explain_long(_: Subject, seen: Sequence[Observation[Behind]]) -> Explanatio
     return Explanation(
         weight="explains",
         certainty="likely",
-        seen=f"Up to {most.share:.0%} of the answers were short and waited while 256 KiB or more of another "
-        "answer arrived on their connection without a break.",
+        seen=f"Up to {whole_percent(most.share)} of the answers were short and waited while 256 KiB or "
+        "more of another answer arrived on their connection without a break.",
         evidence=[
             *ranged("answers behind long ones", "", [one.answers for one in details]),
             *ranged("share of all answers", "share", [one.share for one in details]),

@@ -8,6 +8,7 @@ from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.record import HttpAsRun
 from loadcurve.result.records import PointRecord
+from loadcurve.units import whole_percent
 
 CODE = FindingCode(
     "not_resumed",
@@ -108,8 +109,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Resuming]]) -> Explana
         weight="explains",
         certainty=cause.certainty,
         seen=f"{subject.name} resumed {worst.resumed:,} of the {worst.to_resume:,} TLS sessions that the "
-        f"load was to resume, so {worst.share:.0%} of the handshakes were full instead of {worst.asked:.0%}"
-        f"{': ' if counted else ''}{counted}.",
+        f"load was to resume, so {whole_percent(worst.share)} of the handshakes were full instead of "
+        f"{whole_percent(worst.asked)}{': ' if counted else ''}{counted}.",
         evidence=[
             *ranged("share of full handshakes", "share", [detail.share for detail in details]),
             *ranged("share that was asked for", "share", [detail.asked for detail in details]),

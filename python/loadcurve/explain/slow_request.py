@@ -10,7 +10,7 @@ from loadcurve.explain.subject import Subject
 from loadcurve.result.load import Operation
 from loadcurve.result.operations import operations_of
 from loadcurve.result.records import PointRecord
-from loadcurve.units import listing, plural, rounded
+from loadcurve.units import listing, plural, rounded, whole_percent
 
 CODE = FindingCode(
     "slow_request",
@@ -94,8 +94,8 @@ def _explain(_: Subject, seen: Sequence[Observation[Slow]]) -> Explanation:
         certainty="likely",
         seen=f"{named} {alone} slow: the median of {slowest.operation} was {rounded(_p50_ms(slowest))} ms, "
         f"{rounded(most.factor)} times the {rounded(_p50_ms(most.other))} ms of {most.other.operation}, the "
-        f"slowest of the others. {most.share_of_answers:.0%} of the answers took {most.share_of_time:.0%} of "
-        "the time.",
+        f"slowest of the others. {whole_percent(most.share_of_answers)} of the answers took "
+        f"{whole_percent(most.share_of_time)} of the time.",
         evidence=[
             *(
                 evidence

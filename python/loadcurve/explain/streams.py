@@ -8,6 +8,7 @@ from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import Http2Result, StreamsAllowed
 from loadcurve.result.records import PointRecord
+from loadcurve.units import whole_percent
 
 LIMITED = FindingCode(
     "streams_limited",
@@ -94,13 +95,14 @@ def _explain_limited(subject: Subject, seen: Sequence[Observation[Waiting]]) -> 
     asked = max(one.streams for one in details)
     most = max(details, key=lambda one: (one.waited_share, one.latency_share or 0.0))
     waits = [one.http2.stream_wait_ms for one in details]
-    cost = "" if most.latency_share is None else f", which made {most.latency_share:.0%} of all latency"
+    share = most.latency_share
+    cost = "" if share is None else f", which made {whole_percent(share)} of all latency"
     return Explanation(
         weight="explains",
         certainty="shown",
         seen=f"{subject.name} allowed {allowed} streams per connection, and the load requested {asked:,}: up "
-        f"to {most.waited_share:.0%} of the requests, {most.http2.stream_wait_ms.known_count:,} of them, "
-        f"waited for a stream{cost}.",
+        f"to {whole_percent(most.waited_share)} of the requests, {most.http2.stream_wait_ms.known_count:,} "
+        f"of them, waited for a stream{cost}.",
         evidence=[
             *ranged("streams allowed per connection", "", [one.max for one in known]),
             *ranged("streams requested", "", [one.streams for one in details]),

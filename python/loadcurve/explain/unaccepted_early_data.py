@@ -8,6 +8,7 @@ from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.record import HttpAsRun
 from loadcurve.result.records import PointRecord
+from loadcurve.units import whole_percent
 
 CODE = FindingCode(
     "early_data_not_accepted",
@@ -61,7 +62,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Early]]) -> Explanatio
         weight="explains",
         certainty="likely",
         seen=f"{subject.name} accepted early data in {worst.accepted:,} of {worst.total:,} handshakes that "
-        f"resumed a session; the load asked for it in {worst.asked:.0%} of them. It refused "
+        f"resumed a session; the load asked for it in {whole_percent(worst.asked)} of them. It refused "
         f"{worst.refused:,}.",
         evidence=[
             *ranged("share that was asked for", "share", [one.asked for one in details]),

@@ -13,6 +13,7 @@ from loadcurve.host.cpus import CpuDivision
 from loadcurve.host.readings import Readings
 from loadcurve.host.tracking import tracked_connections
 from loadcurve.result.machine import INVALID_TAKEN, SUSPECT_TAKEN, others_are_expected
+from loadcurve.units import in_percent
 
 Fitness = Literal["good", "caution", "bad", "unknown"]
 """Bad: numbers measured here are wrong or cannot be had. Caution: some kinds of load are out of reach."""
@@ -127,13 +128,13 @@ def check_activity(readings: Readings, sleep: Callable[[float], None] = time.sle
     yield Check(
         "steal",
         "good" if steal <= MOST_STEAL else "bad",
-        f"{steal:.1%} of the CPU time was withheld by the host",
+        f"{in_percent(steal)} % of the CPU time was withheld by the host",
         why_steal,
     )
     yield Check(
         "other load",
         _of_other_load(busy),
-        f"{busy:.1%} of the CPU time was in use while nothing was measured",
+        f"{in_percent(busy)} % of the CPU time was in use while nothing was measured",
         why_load,
         None if busy <= SUSPECT_TAKEN else "top -o %CPU",
     )

@@ -8,6 +8,7 @@ from loadcurve.host.process_times import ProcessTable
 from loadcurve.host.processor_times import ProcessorTimes
 from loadcurve.host.strangers import named, own_family, strangers
 from loadcurve.result.machine import EXPECTED_VARIABLE, INVALID_TAKEN
+from loadcurve.units import whole_percent
 
 LENGTH_S: Final = 0.2
 """Twenty of the kernel's ticks on each CPU, so that a tick is 5 % of one."""
@@ -44,9 +45,8 @@ class Look:
         ]
         spent = times.since(self._times, cpus)
         if spent is not None and spent.steal_s >= STEAL_FROM * length_s * len(cpus):
-            said.append(
-                f"the host withholds {spent.steal_s / length_s / len(cpus):.0%} of the CPU time (steal)"
-            )
+            withheld = whole_percent(spent.steal_s / length_s / len(cpus))
+            said.append(f"the host withholds {withheld} of the CPU time (steal)")
         return ", ".join(said) if said else None
 
 
@@ -54,7 +54,7 @@ def warning(disturbance: str) -> str:
     """Return what a person reads before a measurement on a machine that is not quiet."""
     return (
         f"this machine is not quiet: {disturbance}. Server and load lack what others take; the verdict of "
-        f"each point says how much that was: from {INVALID_TAKEN:.0%} on it is invalid, or suspect where "
-        f"they may work for the server. If they belong there, set {EXPECTED_VARIABLE}=note. Measuring all "
-        "the same."
+        f"each point says how much that was: from {whole_percent(INVALID_TAKEN)} on it is invalid, or "
+        f"suspect where they may work for the server. If they belong there, set {EXPECTED_VARIABLE}=note. "
+        "Measuring all the same."
     )

@@ -6,6 +6,7 @@ from enum import Enum
 
 from loadcurve.errors import BadInput
 from loadcurve.tools.source import Source, shown
+from loadcurve.units import whole_percent
 
 SHOWN_LINES_MAX = 3
 """Of each reason."""
@@ -69,7 +70,8 @@ class LeftOut:
         examples = [example for reason in _UNREADABLE for example in self._first.get(reason, [])]
         raise BadInput(
             f"{self._source.name}: {unreadable:,} of {self._lines:,} lines cannot be read, more than "
-            f"{UNREADABLE_SHARE_MAX:.0%}; {'; '.join(examples[:SHOWN_LINES_MAX])}; expected {self.expected}"
+            f"{whole_percent(UNREADABLE_SHARE_MAX)}; {'; '.join(examples[:SHOWN_LINES_MAX])}; "
+            f"expected {self.expected}"
         )
 
     def words(self) -> Iterator[str]:

@@ -5,6 +5,7 @@ from typing import Final
 
 from loadcurve.result.cpu_time import PARTS, CpuTime
 from loadcurve.result.machine import numbers_in_runs
+from loadcurve.units import whole_percent
 
 SHOWN_FROM: Final = 0.005
 """A part that rounds to 0 % is not named."""
@@ -17,7 +18,8 @@ def known(parts: Mapping[str, float | None]) -> dict[str, float]:
 
 def in_words(parts: Mapping[str, float | None]) -> str:
     """Return the parts in %, without those that round to nothing."""
-    return ", ".join(f"{name} {share:.0%}" for name, share in known(parts).items() if share >= SHOWN_FROM)
+    shown = ((name, share) for name, share in known(parts).items() if share >= SHOWN_FROM)
+    return ", ".join(f"{name} {whole_percent(share)}" for name, share in shown)
 
 
 def cpus_in_words(cpus: Sequence[int]) -> str:
@@ -28,4 +30,4 @@ def cpus_in_words(cpus: Sequence[int]) -> str:
 def line_of_load(time: CpuTime) -> str:
     """Return whose the time was in one load."""
     parts = {name: getattr(time, name) for name in PARTS}
-    return f"{cpus_in_words(time.cpus)}: {in_words(parts)}"
+    return f"{cpus_in_words(time.cpus)}, %: {in_words(parts).replace(' %', '')}"

@@ -56,14 +56,14 @@ def _strip(one: DividedCpus, keys: Sequence[str]) -> Strip:
         parts.append((name, round(begin, 2), width))
         begin += width
     programs = ", ".join(program.text for program in one.programs)
-    most = f"{one.others_most:.0%}"
+    most = units.whole_percent(one.others_most)
     return Strip(
         server=one.server,
         at=[text.point_values(one.point, [key]) for key in keys],
         whose=f"{one.side}: {cpus_in_words(one.cpus)}",
         parts=parts,
         words=in_words(one.parts),
-        softirq=f"{one.softirq_share:.0%}",
+        softirq=units.whole_percent(one.softirq_share),
         others=f"{most}: {programs}" if programs else most,
     )
 

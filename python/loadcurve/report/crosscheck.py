@@ -17,7 +17,7 @@ from loadcurve.report.section import Report, Section
 from loadcurve.report.terminal_tables import WRAPPED, WRAPPED_FIGURES, Column, column_table
 from loadcurve.report.tools import tool_title
 from loadcurve.result.measures import MEASURES
-from loadcurve.units import ABSENT, number, time_step
+from loadcurve.units import ABSENT, number, time_step, whole_percent
 
 FORMAT = "loadcurve-crosscheck/1"
 _BUSY = 0.95
@@ -181,7 +181,8 @@ def _of_cost(checked: CrossChecked) -> Iterator[str]:
     yield from _of_sleeps(facts, engine)
     for one in (facts, engine):
         if one.busiest is not None and one.busiest > _BUSY:
-            yield f"{_named(one)} used {one.busiest:.0%} of its CPUs: it may be the limit, not the server"
+            used = f"{_named(one)} used {whole_percent(one.busiest)} of its CPUs"
+            yield f"{used}: it may be the limit, not the server"
 
 
 def _of_sleeps(facts: GeneratorFacts, engine: GeneratorFacts) -> Iterator[str]:

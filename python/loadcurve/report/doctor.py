@@ -83,7 +83,7 @@ def machines_ceiling_table(ceiling: MachinesCeiling) -> RenderableType:
         Column("lowest", lambda point: units.whole(point.lowest_requests_per_s)),
         Column("highest", lambda point: units.whole(point.highest_requests_per_s)),
         Column("of one", lambda point: f"{point.requests_per_s / one.requests_per_s:.2f}"),
-        Column("busiest CPU", lambda point: f"{point.generator_cpu_share:.0%}"),
+        Column("busiest CPU", lambda point: units.whole_percent(point.generator_cpu_share)),
     ]
     table = column_table(ceiling.points, columns, collapse_padding=True)
     return Group(table, Text(_of_machines(ceiling)))
@@ -122,7 +122,7 @@ def _ceiling_table(points: Sequence[CeilingPoint], *, with_streams: bool) -> Tab
         Column("highest", lambda point: units.whole(point.highest_requests_per_s)),
         Column("p50 ms", lambda point: units.number(point.p50_ms)),
         Column("p99 ms", lambda point: units.number(point.p99_ms)),
-        Column("generator's CPU", lambda point: f"{point.generator_cpu_share:.0%}"),
+        Column("generator's CPU", lambda point: units.whole_percent(point.generator_cpu_share)),
     ]
     return column_table(points, columns, collapse_padding=True)
 

@@ -75,7 +75,7 @@ _OF_MACHINES: Sequence[Column[MachinePart]] = (
     Column("began, ms", lambda part: milliseconds(part.start_ms)),
     Column("±", lambda part: milliseconds(part.clock.error_ms if part.clock else None)),
     Column("late, ms", lambda part: milliseconds(_late_ms(part))),
-    Column("CPU", lambda part: ABSENT if part.cpu_share is None else f"{part.cpu_share:.0%}"),
+    Column("CPU, %", lambda part: whole(None if part.cpu_share is None else 100 * part.cpu_share)),
 )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from loadcurve.record import Count, Many, Record, Time
+from loadcurve.units import whole_percent
 
 PARTS: Final = ("server", "generator", "kernel", "host", "others", "idle")
 """Of the time of CPUs, in the order in which they are shown."""
@@ -40,12 +41,12 @@ class ProgramTime(Record):
     def text(self) -> str:
         """What it is, and what it used, in words."""
         which = f"process {self.pid}" if self.processes == 1 else f"{self.processes} processes"
-        return f"{self.name} ({which}) {self.cpu_share:.0%} of a CPU"
+        return f"{self.name} ({which}) {whole_percent(self.cpu_share)} of a CPU"
 
     @property
     def text_of_cpu(self) -> str:
         """The same of the one CPU where it ran last."""
-        return f"{self.name} (process {self.pid}) {self.cpu_share:.0%} of CPU {self.cpu}"
+        return f"{self.name} (process {self.pid}) {whole_percent(self.cpu_share)} of CPU {self.cpu}"
 
 
 class CpuTime(Record):

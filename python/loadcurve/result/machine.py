@@ -147,8 +147,8 @@ def _of_server(
     memory = probe.pressure.memory_full_share if probe.pressure else None
     if memory is not None and memory >= SUSPECT_MEMORY and memory * duration_s >= SHORTEST_SUSPECT_S:
         text = (
-            f"for {memory:.1%} of the measurement all processes of this machine waited for memory: add "
-            "memory, or run less on it"
+            f"for {units.in_percent(memory)} % of the measurement all processes of this machine waited "
+            "for memory: add memory, or run less on it"
         )
         yield "memory_pressure", text, "suspect"
 
@@ -173,8 +173,8 @@ def _stolen(side: str, share: float | None, duration_s: float) -> Iterator[tuple
     status = None if share is None else _status(share * duration_s, duration_s, SUSPECT_STEAL, INVALID_STEAL)
     if share is not None and status is not None:
         text = (
-            f"for {share:.0%} of the measurement the host did not run a CPU of {side} that had work "
-            f"(steal): the figures are off by at least as much; {AGAIN}"
+            f"for {units.whole_percent(share)} of the measurement the host did not run a CPU of {side} that "
+            f"had work (steal): the figures are off by at least as much; {AGAIN}"
         )
         yield "steal", text, status
 
@@ -213,9 +213,10 @@ class _Taken:
         seen = ", which ended meanwhile or cannot be seen from here"
         if named := self.time.programs[:NAMED_MAX]:
             rest = self.time.others * len(cpus) - sum(one.cpu_share for one in named)
-            others = f", and others {rest:.0%}" if rest >= LEAST_REST else ""
+            others = f", and others {units.whole_percent(rest)}" if rest >= LEAST_REST else ""
             seen = f": {', '.join(one.text for one in named)}{others}"
-        return f"other programs took {self.time.others:.0%} of the time of {self.side} ({place}){seen}"
+        taken = units.whole_percent(self.time.others)
+        return f"other programs took {taken} of the time of {self.side} ({place}){seen}"
 
     def _advice(self) -> str:
         if self.may_belong:

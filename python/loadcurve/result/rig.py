@@ -23,6 +23,7 @@ from loadcurve.protocol import (
 from loadcurve.record import Count, Many, Record, Time
 from loadcurve.result.load import LoadResult
 from loadcurve.result.outcomes import Verdict
+from loadcurve.units import whole_percent
 
 NEAR_CEILING = 0.9
 """A rate of at least this share of the ceiling says more of the rig than of the server."""
@@ -220,7 +221,7 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
     spoken, tool = _spoken_by(load), Sender.of(result).title
     unit = _OF_MESSAGES[load.answered_messages].unit
     text = (
-        f"{answered_rps:,.0f} {unit} per second are {answered_rps / ceiling_rps:.0%} of the "
+        f"{answered_rps:,.0f} {unit} per second are {whole_percent(answered_rps / ceiling_rps)} of the "
         f"{ceiling_rps:,.0f} that {f'{tool} reaches on this rig' if tool else 'this rig reaches'} with "
         f"{load.connections:,} connections{spoken} against "
         "a server that does nothing: the rig, not the server, is the limit"

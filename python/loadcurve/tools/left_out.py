@@ -7,6 +7,7 @@ is of another kind than it seems.
 from loadcurve.result.outcomes import VerdictNote
 from loadcurve.tools.figures import Unreadable
 from loadcurve.tools.source import Source
+from loadcurve.units import whole_percent
 
 SHARE_MAX = 0.01
 """The greatest share of lines that may be left out because they cannot be read; one always may."""
@@ -65,7 +66,7 @@ class LeftOut:
             first.found,
             f"{first.expected}; {self.lines:,} of {self.rows + self.lines:,} lines are not like that, and "
             "at most "
-            f"{SHARE_MAX:.0%} are left out",
+            f"{whole_percent(SHARE_MAX)} are left out",
             first.read_until_then,
         )
 

@@ -22,6 +22,7 @@ from loadcurve.report.charts.figure import (
     shape,
 )
 from loadcurve.report.distribution import CLASS_RATIO, LatencyDistribution, Quantile
+from loadcurve.units import whole_percent
 
 TAIL_TICKS = (1, 2, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000)
 
@@ -182,7 +183,7 @@ def density_figure(
     )
     alternative = (
         "Density of latency. One line for each server at the chosen point: the share of its "
-        f"{load.requests} in each step of {CLASS_RATIO - 1:.0%} of latency."
+        f"{load.requests} in each step of {whole_percent(CLASS_RATIO - 1)} of latency."
     )
     marks = [
         base.mark_line(strokeWidth=1.8, interpolate="step-after"),
