@@ -7,6 +7,7 @@ import pytest
 from benches.gate_simulation import MACHINES, Case, outcomes
 from scipy import stats
 
+from loadcurve.analysis.gated import plan_of
 from loadcurve.stats.sequential import (
     LEAST_PLANNED,
     GatePlan,
@@ -98,6 +99,30 @@ def test_the_smallest_visible_difference_is_never_below_the_limit_and_grows_with
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda one: one.name)
 def test_gates_of_equal_builds_fail_in_at_most_one_of_a_hundred(machine):
     assert outcomes(machine, Case(0.0, 0.03), gates=200, blocks=45, seed=7).failed <= 0.01
+
+
+def test_the_load_and_its_requests_have_half_of_the_error_rate_each():
+    record = Case(0.0, 0.03, requests=10).record(45)
+    of_load, of_request = plan_of(record).shown_level, plan_of(record, None, "GET /0").shown_level
+    assert 5 * of_load == pytest.approx(0.025)
+    assert 10 * 2 * of_request == pytest.approx(0.025)
+    # Without requests, the load has all of it.
+    assert 5 * plan_of(Case(0.0, 0.03).record(45)).shown_level == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda one: one.name)
+def test_gates_of_equal_builds_with_ten_requests_fail_as_rarely_as_those_of_one(machine):
+    # 25 figures, each independent of the others, which is the worst case.
+    gates = 400
+    found = outcomes(machine, Case(0.0, 0.03, requests=10), gates=gates, blocks=45, seed=11)
+    assert found.failed <= 0.01
+    # The first draw errs in 5 % of gates at most, of which these many allow what chance adds to 20.
+    assert found.suspected <= stats.binom.ppf(0.9999, gates, 0.05) / gates
+
+
+def test_ten_requests_leave_the_gates_power_to_see_a_regression_of_one():
+    found = outcomes(MACHINES[0], Case(0.10, 0.03, requests=10), gates=200, blocks=45, seed=12)
+    assert found.failed >= 0.9
 
 
 def test_nine_of_ten_gates_find_a_regression_of_5_percent_at_a_spread_of_5_percent():

@@ -83,12 +83,11 @@ class GateAnswer:
     @property
     def outcome(self) -> Outcome | None:
         """What it comes to; ``None`` where nothing could be measured."""
-        answers = [one.answer for one in self.gated.measures]
-        if self.lost or "regression" in answers:
+        if self.lost or self.gated.regressions:
             return Outcome.FAILED
-        if not answers:
+        if not self.gated.measures:
             return None
         if self.failed_requirements:
             return Outcome.FAILED
-        is_open = self.disturbed or "open" in answers or self.open_requirements
+        is_open = self.disturbed or self.gated.undecided or self.open_requirements
         return Outcome.UNDECIDED if is_open else Outcome.PASSED

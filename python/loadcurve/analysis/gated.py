@@ -1,7 +1,7 @@
 """What a gate comes to: a run of two servers in turn, tested after each block, by its records alone."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from loadcurve.analysis.limits import MACHINES_DOING
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.measures import Measure, is_usable, measures, point_key
+from loadcurve.result.operations import measure_of
 from loadcurve.result.records import FailureRecord, GateRecord, PointRecord
 from loadcurve.stats.interval import LOGARITHM_MAX
 from loadcurve.stats.paired import block_means
@@ -25,6 +26,8 @@ from loadcurve.stats.sequential import (
 
 GATED = ("throughput", "cpu_per_request_us", "p50", "p90", "memory_mean_mib")
 """The measures that a gate looks at; others on demand."""
+OF_REQUESTS = ("p50", "p99")
+"""What a gate looks at of each request of a load, where it has several."""
 BLOCKS_WITHOUT_A_PAIR = 2
 """After this many, in which one of the two has no figure at all, a gate gives up."""
 
@@ -51,11 +54,23 @@ class GatedMeasure:
     """
     smallest_seen: float | None
     """The smallest regression that each draw would have shown with a probability of 80 %, as a share."""
+    request: str | None = None
+    """The name of the request that it is of; ``None`` of the whole load."""
 
     @property
     def last(self) -> GateDraw:
         """The draw that decides, or would."""
         return self.confirmation or self.first
+
+    @property
+    def is_suspected(self) -> bool:
+        """Whether the first draw has shown a regression, and the second one has not decided."""
+        return self.answer == "open" and self.confirmation is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it keeps the gate from an answer: a request does so only where it is suspected."""
+        return self.answer == "open" and (self.request is None or self.is_suspected)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +89,7 @@ class GatedRun:
     measures: list[GatedMeasure]
     """Those with figures of both."""
     not_measured: list[str]
-    """The names of those without."""
+    """The names of those without, of requests as in ``p99 of "GET /json"``."""
 
     @property
     def regressions(self) -> list[GatedMeasure]:
@@ -84,8 +99,13 @@ class GatedRun:
 
     @property
     def undecided(self) -> list[GatedMeasure]:
-        """Those that are open."""
-        return [one for one in self.measures if one.answer == "open"]
+        """Those that keep it from an answer."""
+        return [one for one in self.measures if one.is_open]
+
+    @property
+    def of_requests(self) -> list[GatedMeasure]:
+        """Those of a request."""
+        return [one for one in self.measures if one.request is not None]
 
     @property
     def unconfirmed(self) -> list[GatedMeasure]:
@@ -94,10 +114,9 @@ class GatedRun:
 
     @property
     def smallest_seen(self) -> float | None:
-        """The smallest regression that would have been seen in every measure, as a share."""
-        return max(
-            (one.smallest_seen for one in self.measures if one.smallest_seen is not None), default=None
-        )
+        """The smallest regression that would have been seen in every measure of the load, as a share."""
+        of_load = (one.smallest_seen for one in self.measures if one.request is None)
+        return max((seen for seen in of_load if seen is not None), default=None)
 
     @property
     def more_blocks(self) -> int | None:
@@ -112,12 +131,15 @@ def gated(
     """Return what a gate says after this many whole blocks; ``records`` are those that count."""
     known = measures(kind)
     found, missing = [], []
-    for measure in (known[name] for name in record.measures if name in known):
+    for request, name in _gated_names(record):
+        if name not in known:
+            continue
+        measure = known[name] if request is None else measure_of(kind, request, name)
         worse = _worse_by_block(record, measure, records, blocks)
         if np.isfinite(worse).any():
-            found.append(_measured(record, measure, worse))
+            found.append(_measured(record, known[name], request, worse))
         else:
-            missing.append(measure.name)
+            missing.append(name if request is None else f'{name} of "{request}"')
     return GatedRun(
         base=record.base,
         head=record.head,
@@ -130,11 +152,22 @@ def gated(
     )
 
 
-def plan_of(record: GateRecord, measure: Measure | None = None) -> GatePlan:
-    """Return what a gate tests, in one of its measures."""
+def _gated_names(record: GateRecord) -> Iterator[tuple[str | None, str]]:
+    """Yield what is gated: a request, or ``None`` for the whole load, and the name of a measure."""
+    yield from ((None, name) for name in record.measures)
+    yield from ((request, name) for request in record.requests for name in OF_REQUESTS)
+
+
+def plan_of(record: GateRecord, measure: Measure | None = None, request: str | None = None) -> GatePlan:
+    """Return what a gate tests, in one of its measures.
+
+    Where requests are gated besides the whole load, each of the two has half of the error rate, so that many
+    requests do not hide what the whole load shows.
+    """
     is_rate = measure is not None and measure.better == "higher"
     least = -math.log1p(-record.least) if is_rate else math.log1p(record.least)
-    return GatePlan(least, record.blocks, len(record.measures))
+    count = len(record.measures) if request is None else len(record.requests) * len(OF_REQUESTS)
+    return GatePlan(least, record.blocks, 2 * count if record.requests else count)
 
 
 def worse_share(measure: Measure, logarithm: float) -> float:
@@ -151,8 +184,7 @@ def is_decided(gate: GatedRun, records: Iterable[PointRecord | FailureRecord]) -
     """
     if not gate.measures and gate.blocks >= BLOCKS_WITHOUT_A_PAIR:
         return gate.blocks >= BLOCKS_DISTURBED or not any(map(_is_disturbed, records))
-    answers = [one.answer for one in gate.measures]
-    return "regression" in answers or (bool(answers) and "open" not in answers)
+    return bool(gate.regressions) or (bool(gate.measures) and not gate.undecided)
 
 
 def _is_disturbed(record: PointRecord | FailureRecord) -> bool:
@@ -179,8 +211,8 @@ def has_time_left(record: GateRecord, records: Iterable[PointRecord | FailureRec
     return block_s * (len(begun) + 1) <= record.budget_s
 
 
-def _measured(record: GateRecord, measure: Measure, worse: Array) -> GatedMeasure:
-    plan = plan_of(record, measure)
+def _measured(record: GateRecord, measure: Measure, request: str | None, worse: Array) -> GatedMeasure:
+    plan = plan_of(record, measure, request)
     judged = judge(plan, worse)
     sd = judged.last.sd
     return GatedMeasure(
@@ -190,6 +222,7 @@ def _measured(record: GateRecord, measure: Measure, worse: Array) -> GatedMeasur
         confirmation=judged.confirmation,
         more_blocks=more_blocks(plan, judged) if judged.answer == "open" else None,
         smallest_seen=None if sd is None else worse_share(measure, smallest_seen(plan, sd)),
+        request=request,
     )
 
 

@@ -83,10 +83,14 @@ class GateDisplay(RunDisplay):
 
     def gate_looks(self, gate: GatedRun) -> None:
         """Say where a regression is suspected, which is measured again from here on."""
-        suspected = frozenset(one.measure for one in gate.measures if one.confirmation is not None)
-        for name in sorted(suspected - self._suspected):
+        suspected = frozenset(
+            MEASURES[one.measure].title + (f" of {one.request}" if one.request else "")
+            for one in gate.measures
+            if one.confirmation is not None
+        )
+        for title in sorted(suspected - self._suspected):
             self.note(
-                f"after {gate.blocks} blocks: {MEASURES[name].title} of {gate.head} is suspected to be "
+                f"after {gate.blocks} blocks: {title} of {gate.head} is suspected to be "
                 "worse; it is measured again"
             )
         self._suspected = suspected

@@ -49,6 +49,7 @@ def gate_sentences(analysis: Analysis, gate: GateAnswer) -> list[str]:
             for one in unusable_in_words(gate.disturbed)
         ),
         *_unconfirmed(analysis.load_kind, gate),
+        *_requests(gate),
         *_missing(analysis.load_kind, gate),
         *_rates(gate),
     ]
@@ -130,9 +131,22 @@ def _unconfirmed(kind: LoadKind, gate: GateAnswer) -> Iterator[str]:
             )
 
 
+def _requests(gate: GateAnswer) -> Iterator[str]:
+    """Yield of how many figures of requests a regression is ruled out; these do not keep a gate open."""
+    found = gate.gated.of_requests
+    if not found:
+        return
+    out = sum(one.answer == "ruled_out" for one in found)
+    rest = sum(one.answer == "open" for one in found)
+    said = f"Of {units.plural(len(found), 'figure')} of single requests (p50, p99) such a regression is ruled"
+    unknown = f", and neither shown nor ruled out in {rest}" if rest else ""
+    yield f"{said} out in {out}{unknown}; it fails a gate where it is shown, and need not be ruled out."
+
+
 def _missing(kind: LoadKind, gate: GateAnswer) -> Iterator[str]:
     if gate.gated.not_measured and gate.gated.measures:
-        titles = [measures(kind)[name].title for name in gate.gated.not_measured]
+        known = measures(kind)
+        titles = [known[name].title if name in known else name for name in gate.gated.not_measured]
         yield f"Not gated, because it was not measured: {units.listing(titles)}."
 
 
@@ -140,11 +154,12 @@ def _rates(gate: GateAnswer) -> Iterator[str]:
     found = gate.gated
     if not found.measures:
         return
+    of_load = " of the whole load" if found.of_requests else ""
     seen = (
         ""
         if found.smallest_seen is None
         else (
-            " In every measure this run could have seen a regression of "
+            f" In every measure{of_load} this run could have seen a regression of "
             f"{_share(found.smallest_seen)} or more."
         )
     )
@@ -194,7 +209,7 @@ def _rows(analysis: Analysis, gate: GateAnswer, compared: RunComparison) -> list
 
 def _not_gated(gate: GateAnswer, compared: RunComparison) -> list[Change]:
     """Return what else two servers are compared by, over the whole curve."""
-    gated = {one.measure for one in gate.gated.measures}
+    gated = {one.measure for one in gate.gated.measures if one.request is None}
     return [one for one in compared.curves if one.measure.name not in gated]
 
 
@@ -243,7 +258,8 @@ def _share(share: float) -> str:
 
 
 def _title(kind: LoadKind, one: GatedMeasure) -> str:
-    return measures(kind)[one.measure].title
+    title = measures(kind)[one.measure].title
+    return title if one.request is None else f"{title} of {one.request}"
 
 
 def gate_json(analysis: Analysis, gate: GateAnswer, compared: RunComparison) -> dict[str, Any]:
@@ -271,6 +287,7 @@ def gate_json(analysis: Analysis, gate: GateAnswer, compared: RunComparison) -> 
 def _measure_json(kind: LoadKind, one: GatedMeasure) -> Mapping[str, Any]:
     return {
         "measure": one.measure,
+        "request": one.request,
         "answer": one.answer,
         "first": _draw_json(kind, one, one.first),
         "confirmation": one.confirmation and _draw_json(kind, one, one.confirmation),
@@ -378,7 +395,7 @@ def _worse_by(kind: LoadKind, one: GatedMeasure) -> WorseBy:
     )
     sides: Mapping[str, Side] = {"regression": "worse", "ruled_out": "better"}
     side = sides.get(one.answer, "neither")
-    return WorseBy(measure.title, value or 0.0, low, high, side, _interval(kind, one, draw))
+    return WorseBy(_title(kind, one), value or 0.0, low, high, side, _interval(kind, one, draw))
 
 
 def _in_markdown(report: Report, found: GateShown | None) -> Iterable[str]:

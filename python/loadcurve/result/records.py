@@ -160,6 +160,8 @@ class GateRecord(Record):
     """How long it may take."""
     blocks: Annotated[int, Field(ge=1, le=GATE_BLOCKS_MAX)]
     """How many blocks it is planned for, at most."""
+    requests: Many[str] = Field(default_factory=list)
+    """The requests that are gated each alone, by name; records of earlier versions do not have the key."""
 
 
 FORMAT: Final = "loadcurve-run/3"

@@ -12,6 +12,7 @@ from typing import Any
 from loadcurve.analysis.gated import GATED
 from loadcurve.errors import BadInput
 from loadcurve.result.measures import MEASURES
+from loadcurve.result.operations import MOST_MEASURED
 from loadcurve.result.records import GATE_BLOCKS_MAX, GateRecord
 from loadcurve.runs.study_servers import OWN_PROGRAM
 from loadcurve.server.catalog import Catalog
@@ -134,7 +135,14 @@ def gate_record(study: Study, options: GateOptions, sides: Sides) -> GateRecord:
         measures=list(dict.fromkeys([*GATED, *options.also])),
         budget_s=options.budget_s,
         blocks=blocks,
+        requests=_requests(study, sides),
     )
+
+
+def _requests(study: Study, sides: Sides) -> list[str]:
+    """Return the requests that are gated each alone: where both sides are sent the same, several and few."""
+    of_base, of_head = (study.arms[name].load.labels or [] for name in (sides.base, sides.head))
+    return of_base if of_base == of_head and 1 < len(of_base) <= MOST_MEASURED else []
 
 
 def _with_servers(

@@ -47,8 +47,8 @@ class GatePlan:
     """The least regression that counts, as the logarithm of a ratio above 1."""
     blocks: int
     """At most; at least :data:`LEAST_PLANNED`."""
-    measures: int
-    """That are gated: each has an equal part of the error rate."""
+    parts: int
+    """Into how many equal parts the error rate is divided, of which the measure has one."""
 
     @property
     def first_horizon(self) -> int:
@@ -58,7 +58,7 @@ class GatePlan:
     @property
     def shown_level(self) -> float:
         """The error rate of one measure in the first draw."""
-        return SHOWN_LEVEL / self.measures
+        return SHOWN_LEVEL / self.parts
 
     @property
     def false_alarms(self) -> float:
