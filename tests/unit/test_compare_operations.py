@@ -1,14 +1,17 @@
 """Two runs of a load with several requests, compared request by request."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.analysis.comparison import OF_OPERATIONS, compare_runs
-from loadcurve.report.comparison import changes_in_words, comparison_lines
+from loadcurve.report.comparison import changes_in_words, comparison_json, comparison_lines
+from loadcurve.report.comparison_formats import comparison_markdown
 from loadcurve.result.folder import read_run
 from support import requests_run
+from support import synthetic_run as synthetic
 from support.command import Command
 from support.terminal import printed
 
@@ -34,7 +37,7 @@ def test_the_one_request_that_became_slower_is_named_with_its_ratio(runs):
     comparison = compare_runs(analysed(runs, "base"), analysed(runs, "slower"))
     shown = [change for change in comparison.operations if change.shown]
     assert {(change.server, change.measure.title) for change in shown} == {
-        (server, f"{name} of POST /echo") for server in requests_run.SERVERS for name in OF_OPERATIONS
+        (server, f"{name} of POST /echo") for server in requests_run.SERVERS for name in ("p50", "p99")
     }
     for change in shown:
         ratio = change.ratio.estimate
@@ -42,6 +45,59 @@ def test_the_one_request_that_became_slower_is_named_with_its_ratio(runs):
         assert ratio.low < SLOWER < ratio.high
     assert changes_in_words(shown[:1])[0].startswith("nginx: p50 of POST /echo is worse: 1.50 (1.4")
     assert " times the base's over the whole curve" in changes_in_words(shown[:1])[0]
+
+
+def run_of_echoes(folder: Path, answered: int, wrong: int = 0) -> Analysis:
+    """A run whose answers to POST /echo, and those that are wrong, can change; the others stay."""
+    others = {name: one_ms for name, one_ms in REQUESTS.items() if name != "POST /echo"}
+    operations = [
+        *requests_run.operations(5_000, others),
+        *requests_run.operations(answered * 5, {"POST /echo": 50.0}, wrong={"POST /echo": wrong}),
+    ]
+    # A block's machine is up to 2 % faster, and the load took five seconds.
+    records = [
+        requests_run.record(
+            server,
+            connections,
+            block,
+            operations=operations,
+            rate_rps={"asked": None, "sent": rate_rps, "answered": rate_rps},
+        )
+        for block in range(requests_run.TRIALS)
+        for server in requests_run.SERVERS
+        for connections in requests_run.CONNECTIONS
+        for rate_rps in [(4_000 + answered) / 5 * (1 + 0.01 * block)]
+    ]
+    return analyse(read_run(synthetic.write_run(folder, records=records)))
+
+
+def test_the_request_that_alone_is_answered_less_often_is_named_with_its_ratio(tmp_path):
+    base, fewer = (run_of_echoes(tmp_path / str(count), count) for count in (1_000, 500))
+    shown = [one for one in compare_runs(base, fewer).operations if one.shown]
+    assert {(one.server, one.measure.title) for one in shown} == {
+        (server, "throughput of POST /echo") for server in requests_run.SERVERS
+    }
+    assert shown[0].ratio.estimate.value == pytest.approx(0.5)
+    row = next(
+        line for line in printed(comparison_lines(compare_runs(base, fewer))).splitlines() if "/echo" in line
+    )
+    assert "0.50" in row
+
+
+def test_errors_of_a_request_are_counted_on_both_sides(tmp_path):
+    base, wrong = (run_of_echoes(tmp_path / str(count), 1_000, count) for count in (0, 7))
+    comparison = compare_runs(base, wrong)
+    # Three trials of three points, each with seven.
+    said = "errors of POST /echo, nginx: 0 in 9 loads of base, 63 in 9 loads of new"
+    assert said in printed(comparison_lines(comparison)).replace("\n", " ")
+    assert said in comparison_markdown(comparison, None)
+    assert "errors of GET" not in comparison_markdown(comparison, None)
+    [echo] = [
+        one
+        for one in comparison_json(comparison, None)["errors"]
+        if (one["server"], one["operation"]) == ("nginx", "POST /echo")
+    ]
+    assert (echo["base"], echo["new"]) == ({"errors": 0, "loads": 9}, {"errors": 63, "loads": 9})
 
 
 def test_each_request_of_both_runs_is_compared_though_only_differences_have_rows(runs):

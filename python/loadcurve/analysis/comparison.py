@@ -10,6 +10,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.change import Change, Outcome
 from loadcurve.analysis.curves import Curve, at_point, protocol_measures_in, usable_logs
 from loadcurve.analysis.missing import MissingFigure, Side, missing_figures
+from loadcurve.analysis.operation_errors import OperationErrors, errors_of_operations
 from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.analysis.trust import Trust, trust_of
 from loadcurve.analysis.unusable import Unusable, lost, lost_in_head, without_usable_figures
@@ -23,7 +24,7 @@ from loadcurve.result.differences import (
     server_differences,
 )
 from loadcurve.result.measures import Measure, measures, point_key
-from loadcurve.result.operations import latency_of
+from loadcurve.result.operations import measure_of
 from loadcurve.stats.independent import IndependentRatio
 from loadcurve.stats.paired import Array, Logs
 from loadcurve.stats.power import ERROR_RATE
@@ -31,8 +32,8 @@ from loadcurve.stats.ranking import holm_steps, paired_ratio
 
 COMPARED = ("throughput", "p50", "p99", "cpu_per_request_us", "memory_mean_mib")
 """The measures that two runs of any kind are compared by."""
-OF_OPERATIONS = ("p50", "p99")
-"""The latencies by which each operation is compared, that is each request of a load with several."""
+OF_OPERATIONS = ("throughput", "p50", "p99")
+"""The measures by which each operation is compared, that is each request of a load with several."""
 
 
 MISSING, TRUST, UNUSABLE = "what has no ratio", "which points are suspect", "what has no usable figure"
@@ -67,6 +68,8 @@ class RunComparison:
     """What a fault of Loadcurve left out, of the runs' analyses and of the changes."""
     resources: tuple[Change, ...] = ()
     """What an answer takes on both sides, over the whole curve, where the records have it."""
+    errors: tuple[OperationErrors, ...] = ()
+    """Those of each operation that both sides have, over the points that both have."""
     arms: tuple[str, str] | None = None
     """The base and the head where both are servers of one run, measured in turn; ``None`` for two runs."""
 
@@ -142,6 +145,7 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
         unusable=sections.get(
             UNUSABLE, lambda: without_usable_figures(base, [pair[0].server for pair in sides]), ()
         ),
+        errors=_errors(sections, sides, _labels_in_both(base, new), in_both),
         not_computed=tuple(sections.not_computed),
     )
 
@@ -169,8 +173,17 @@ def compare_arms(analysis: Analysis, base: str, head: str) -> RunComparison:
         missing=sections.get(MISSING, partial(_missing, [sides], found, analysis.points), ()),
         trust=sections.get(TRUST, partial(trust_of, sides, analysis.points), ()),
         unusable=sections.get(UNUSABLE, partial(without_usable_figures, analysis, [base]), ()),
+        errors=_errors(sections, [sides], analysis.labels, analysis.points),
         not_computed=tuple(sections.not_computed),
         arms=(base, head),
+    )
+
+
+def _errors(
+    sections: Sections, sides: Sequence[tuple[Side, Side]], labels: Sequence[str], points: Sequence[Point]
+) -> tuple[OperationErrors, ...]:
+    return sections.get(
+        "the errors of requests", lambda: tuple(errors_of_operations(sides, labels, points)), ()
     )
 
 
@@ -259,8 +272,12 @@ def _compared(base: Analysis, new: Analysis) -> Iterator[Measure]:
     yield from (measures(base.load_kind)[name] for name in COMPARED)
     of_new = protocol_measures_in(new.curves)
     yield from (one for one in protocol_measures_in(base.curves) if one.better is not None and one in of_new)
-    in_both = [label for label in base.labels if label in new.labels]
-    yield from (latency_of(base.load_kind, label, name) for label in in_both for name in OF_OPERATIONS)
+    in_both = _labels_in_both(base, new)
+    yield from (measure_of(base.load_kind, label, name) for label in in_both for name in OF_OPERATIONS)
+
+
+def _labels_in_both(base: Analysis, new: Analysis) -> list[str]:
+    return [label for label in base.labels if label in new.labels]
 
 
 def _changes(base: Analysis, new: Analysis, measure: Measure, in_both: Sequence[Point]) -> list[Change]:

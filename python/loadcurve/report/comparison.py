@@ -34,7 +34,7 @@ from loadcurve.units import plural
 
 SHOWN = [MEASURES[name] for name in ("throughput", "p50", "p99", "cpu_per_request_us")]
 """The measures that the terminal has room for; the JSON has all."""
-LATENCIES = [MEASURES[name] for name in OF_OPERATIONS]
+BY_OPERATION = [MEASURES[name] for name in OF_OPERATIONS]
 PLACES: Layout = {"justify": "right", "width": 7, "overflow": "fold"}
 """Their keys are in the line above."""
 RATIOS: Layout = {"justify": "right", "width": 17, "overflow": "fold"}
@@ -47,10 +47,24 @@ def comparison_lines(comparison: RunComparison) -> RenderableType:
     """Return what differs, the ratios with their intervals, and what they show; fits 80 columns."""
     parts: list[RenderableType] = [*_what_differs(comparison), _ratios(comparison), Text()]
     parts += _of_operations(comparison.operations)
+    parts += [Text(words) for words in errors_in_words(comparison)]
     parts += [Text(words) for words in resources_in_words(comparison.resources)]
     cautions = [*(one.words for one in comparison.not_computed), *trust_in_words(comparison)]
     said = [Text(words, style="yellow") for words in cautions]
     return Group(*parts, *said, *_conclusions(comparison), *_left_out(comparison))
+
+
+def errors_in_words(comparison: RunComparison) -> list[str]:
+    """Return the errors of each request that has another number of them per load on the two sides."""
+    names = ("base", "new") if comparison.arms is None else comparison.arms
+    said: list[str] = []
+    for one in comparison.errors:
+        sides = [
+            f"{count.errors:,} in {plural(count.trials, 'load')} of {name}"
+            for name, count in zip(names, (one.base, one.new), strict=True)
+        ]
+        said += [f"errors of {one.operation}, {one.server}: {', '.join(sides)}"] if one.differs else []
+    return said
 
 
 def difference_line(difference: Difference) -> str:
@@ -218,6 +232,15 @@ def comparison_json(comparison: RunComparison, gate: Gate | None) -> dict[str, A
         "curves": [_change_json(change) for change in comparison.curves],
         "points": [_change_json(change) for change in comparison.points],
         "operations": [_change_json(change) for change in comparison.operations],
+        "errors": [
+            {
+                "server": one.server,
+                "operation": one.operation,
+                "base": {"errors": one.base.errors, "loads": one.base.trials},
+                "new": {"errors": one.new.errors, "loads": one.new.trials},
+            }
+            for one in comparison.errors
+        ],
         "resources": [_change_json(change) for change in comparison.resources],
         "servers_in_one_run": list(comparison.servers_in_one),
         "points_in_one_run": list(comparison.points_in_one),
@@ -295,7 +318,7 @@ def _of_operations(changes: Sequence[Change]) -> list[RenderableType]:
     columns: list[Column[OperationRow]] = [
         server_column(shown.items(), lambda row: row[0][0]),
         Column("request", lambda row: row[0][1], WORDS),
-        *(Column(one.title, partial(_ratio_of_operation, one.column), RATIOS) for one in LATENCIES),
+        *(Column(one.title, partial(_ratio_of_operation, one.column), RATIOS) for one in BY_OPERATION),
     ]
     same = len(by_operation) - len(shown)
     rest = (

@@ -12,6 +12,7 @@ from loadcurve.report import text
 from loadcurve.report.comparison import (
     SHOWN,
     changes_in_words,
+    errors_in_words,
     gate_in_words,
     lost_figures_in_words,
     place_in_words,
@@ -43,6 +44,7 @@ def comparison_markdown(comparison: RunComparison, gate: Gate | None) -> str:
         *listed(map(escaped, changed)),
         *_table(comparison),
     ]
+    blocks += listed(map(escaped, errors_in_words(comparison)))
     blocks += listed(map(escaped, resources_in_words(comparison.resources)))
     blocks += [escaped(words) for words in (*trust_in_words(comparison), *unusable_base_in_words(comparison))]
     if not comparison.changes:
