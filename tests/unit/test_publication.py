@@ -31,6 +31,7 @@ from loadcurve.result.publication import (
 )
 from loadcurve.result.run_files import RUN_FILE
 from loadcurve.result.site_index import read_index
+from loadcurve.server.catalog import load_catalog
 from support import schemas
 from support import synthetic_run as synthetic
 from support.command import Command
@@ -195,6 +196,23 @@ def test_what_says_whose_machine_it_was_is_left_out(text: str, shown: str):
     assert without_private_facts(text, ["buildbox7", "root"]) == shown
     assert bool(list(private_facts(text, ["buildbox7"]))) == (text != shown)
     assert list(private_facts(shown, ["buildbox7"])) == []
+
+
+def test_addresses_of_documentation_in_the_catalogue_stay_and_others_do_not(tmp_path: Path):
+    synthetic.write_run(folder := tmp_path / "run")
+    written = folder / RUN_FILE
+    record = json.loads(written.read_text())
+    known = load_catalog()["nginx"].description.documentation
+    record["servers"]["nginx"]["documentation"] = known
+    written.write_text(json.dumps(record))
+    publish_command([folder], tmp_path / "site", Publication())
+    [file] = files_of(tmp_path / "site")
+    run = read_published(tmp_path / "site", file.place)
+    shown = {one.name: one.documentation for one in run.servers}
+    assert shown["nginx"] == known
+    # The synthetic one is https://example.org/apache, which no entry has.
+    assert shown["apache"] == "https://{address}/apache"
+    check_command(tmp_path / "site")
 
 
 def test_paths_of_requests_are_no_folders():

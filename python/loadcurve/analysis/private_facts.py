@@ -35,20 +35,27 @@ class PrivateFact:
     """``a path``, ``an address``, ``a login`` or ``a name``."""
 
 
-def without_private_facts(value: Any, names: Collection[str] = (), *, path: bool = True) -> Any:  # noqa: ANN401 - JSON
+def without_private_facts(
+    value: Any,  # noqa: ANN401 - JSON
+    names: Collection[str] = (),
+    public: Collection[str] = (),
+    *,
+    path: bool = True,
+) -> Any:  # noqa: ANN401 - as above
     """Return a value of JSON with texts that say nothing private; ``names`` are those of machines and people.
 
-    Without ``path``, what looks like a folder is left, because it is what requests ask for.
+    A text that is one of ``public`` stays as it is. Without ``path``, what looks like a folder is left,
+    because it is what requests ask for.
     """
     match value:
         case str():
-            return _replaced(value, names, path=path)
+            return value if value in public else _replaced(value, names, path=path)
         case list() | tuple():
-            return [without_private_facts(one, names, path=path) for one in value]
+            return [without_private_facts(one, names, public, path=path) for one in value]
         case dict():
             return {
                 without_private_facts(key, names, path=path): without_private_facts(
-                    one, names, path=path and key not in REQUEST_KEYS
+                    one, names, public, path=path and key not in REQUEST_KEYS
                 )
                 for key, one in value.items()
             }
@@ -61,20 +68,25 @@ REQUEST_KEYS = frozenset({"path", "paths", "requests"})
 
 
 def private_facts(
-    value: object, names: Collection[str] = (), place: str = "", *, path: bool = True
+    value: object,
+    names: Collection[str] = (),
+    public: Collection[str] = (),
+    place: str = "",
+    *,
+    path: bool = True,
 ) -> Iterator[PrivateFact]:
     """Yield what :func:`without_private_facts` would leave out of a value."""
     match value:
         case str():
-            yield from _found(value, names, place, path=path)
+            yield from () if value in public else _found(value, names, place, path=path)
         case list() | tuple():
             for number, one in enumerate(value):
-                yield from private_facts(one, names, f"{place}.{number}", path=path)
+                yield from private_facts(one, names, public, f"{place}.{number}", path=path)
         case dict():
             for key, one in value.items():
                 at = f"{place}.{key}".removeprefix(".")
                 yield from _found(str(key), names, at, path=path)
-                yield from private_facts(one, names, at, path=path and key not in REQUEST_KEYS)
+                yield from private_facts(one, names, public, at, path=path and key not in REQUEST_KEYS)
         case _:
             pass
 

@@ -98,6 +98,8 @@ class Publication:
     """What the machine is called; by default, what its hardware is."""
     private: bool = False
     """Whether names of machines and people, folders and addresses stay in."""
+    public: Collection[str] = ()
+    """Texts that stay although they have an address, such as those of servers' documentation."""
 
 
 def published_run(folder: Path, publication: Publication) -> PublishedRun:
@@ -117,7 +119,7 @@ def published_run(folder: Path, publication: Publication) -> PublishedRun:
         names, study = _names_of(record), public["study"]
         if study is not None and any(private_facts(study, names)):
             public["study"] = None
-        public = without_private_facts(public, names)
+        public = without_private_facts(public, names, publication.public)
     return PublishedRun.model_validate({"run": run_digest(source), **public})
 
 

@@ -1,7 +1,7 @@
 """What forbids that a published file is accepted: private texts, and figures that its trials do not give."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Final
 
@@ -20,13 +20,14 @@ END_TOLERANCE: Final = 2e-4
 """The same of an end of an interval, of two trials 12.7 standard errors away from the mean."""
 
 
-def problems_of(run: PublishedRun) -> Iterator[str]:
+def problems_of(run: PublishedRun, public: Collection[str] = ()) -> Iterator[str]:
     """Yield what forbids that a published file is accepted, in sentences.
 
     Whoever changes a file on purpose can seal it again. So what follows from its trials is computed anew: the
-    mean, the interval and the number of trials of each figure, and the rankings.
+    mean, the interval and the number of trials of each figure, and the rankings. ``public`` has texts that
+    may stay, as in :class:`~loadcurve.analysis.publication.Publication`.
     """
-    for fact in islice(private_facts(run.model_dump(exclude={"study"})), PROBLEMS_MAX):
+    for fact in islice(private_facts(run.model_dump(exclude={"study"}), public=public), PROBLEMS_MAX):
         yield f"{fact.place} has {fact.kind}, {fact.text[:TEXT_SHOWN]}: leave it out, or publish without it"
     for fact in islice(private_facts(run.study or ""), PROBLEMS_MAX):
         yield f"the study has {fact.kind}, {fact.text[:TEXT_SHOWN]}: publish without the study"

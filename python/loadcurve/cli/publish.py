@@ -1,6 +1,7 @@
 """``loadcurve publish``: runs are added to a folder of published results, and its pages are built."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -16,6 +17,7 @@ from loadcurve.report.site.build import build_site
 from loadcurve.report.site.prices import read_prices
 from loadcurve.result.publication import PublishedRun, files_of, publish_run, read_published
 from loadcurve.result.run_files import is_of_suite
+from loadcurve.server.catalog import documentation_addresses
 
 SHOWN_MAX = 20
 """More problems than this are counted and not shown."""
@@ -29,6 +31,7 @@ def publish_command(runs: Sequence[Path], site: Path, publication: Publication) 
     page not be written.
     """
     talk = new_console(stderr=True)
+    publication = replace(publication, public=documentation_addresses())
     for run, folder in list(_published(runs, publication, talk)):
         state = publish_run(site, run)
         ranked = {one.server for ranking in run.rankings for one in ranking.ranks}
@@ -74,6 +77,7 @@ def check_command(site: Path) -> None:
     """
     read_prices(site)
     problems: list[str] = []
+    public = documentation_addresses()
     files = files_of(site)
     for file in files:
         try:
@@ -81,7 +85,7 @@ def check_command(site: Path) -> None:
         except BadInput as error:
             problems.append(str(error))
             continue
-        problems += [f"{site / file.place}: {words}" for words in problems_of(run)]
+        problems += [f"{site / file.place}: {words}" for words in problems_of(run, public)]
     if problems:
         more = len(problems) - SHOWN_MAX
         shown = [*problems[:SHOWN_MAX], *([f"and {units.plural(more, 'more problem')}"] if more > 0 else [])]

@@ -55,6 +55,12 @@ def catalogs_of(study: TomlDocument) -> list[Path]:
     return [folder] if folder is not None and folder.is_dir() else []
 
 
+def documentation_addresses() -> frozenset[str]:
+    """Return where the documentation of the packaged servers is: addresses that say of nobody who it is."""
+    found = (entry.description.documentation for entry in load_catalog())
+    return frozenset(one for one in found if one is not None)
+
+
 def load_catalog(folders: Sequence[Path] = ()) -> Catalog:
     """Read the packaged catalogue and then these folders; an entry replaces an earlier one of the same name.
 
