@@ -184,6 +184,8 @@ fn read_exactly(io: &mut impl Io, peer: &mut TcpStream, count: usize) -> Vec<u8>
 
 fn listener() -> (TcpListener, SocketAddr) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    // Beyond the queue of 128 the kernel answers with SYN cookies, of which it takes some for false and resets the connection.
+    rustix::net::listen(&listener, 1024).unwrap();
     let address = listener.local_addr().unwrap();
     (listener, address)
 }
