@@ -37,6 +37,7 @@ OF_OPERATIONS = ("throughput", "p50", "p99")
 
 
 MISSING, TRUST, UNUSABLE = "what has no ratio", "which points are suspect", "what has no usable figure"
+ERRORS = "the errors of requests"
 """What a fault leaves out, in words."""
 
 
@@ -145,7 +146,7 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
         unusable=sections.get(
             UNUSABLE, lambda: without_usable_figures(base, [pair[0].server for pair in sides]), ()
         ),
-        errors=_errors(sections, sides, _labels_in_both(base, new), in_both),
+        errors=sections.get(ERRORS, lambda: _errors(sides, _labels_in_both(base, new), in_both), ()),
         not_computed=tuple(sections.not_computed),
     )
 
@@ -173,18 +174,16 @@ def compare_arms(analysis: Analysis, base: str, head: str) -> RunComparison:
         missing=sections.get(MISSING, partial(_missing, [sides], found, analysis.points), ()),
         trust=sections.get(TRUST, partial(trust_of, sides, analysis.points), ()),
         unusable=sections.get(UNUSABLE, partial(without_usable_figures, analysis, [base]), ()),
-        errors=_errors(sections, [sides], analysis.labels, analysis.points),
+        errors=sections.get(ERRORS, partial(_errors, [sides], analysis.labels, analysis.points), ()),
         not_computed=tuple(sections.not_computed),
         arms=(base, head),
     )
 
 
 def _errors(
-    sections: Sections, sides: Sequence[tuple[Side, Side]], labels: Sequence[str], points: Sequence[Point]
+    sides: Sequence[tuple[Side, Side]], labels: Sequence[str], points: Sequence[Point]
 ) -> tuple[OperationErrors, ...]:
-    return sections.get(
-        "the errors of requests", lambda: tuple(errors_of_operations(sides, labels, points)), ()
-    )
+    return tuple(errors_of_operations(sides, labels, points))
 
 
 @dataclass(frozen=True, slots=True)
