@@ -23,8 +23,8 @@ def content(sandbox):
 
 def study_of(url, keys='version = "1"', content='folder = "site"'):
     server = f'[servers.staging]\nuse = "url"\nurl = "{url}"\n{keys}'
-    # Some samples of the probe lie within it.
-    load = 'duration = "600ms"'
+    # Some samples of the probe lie within it, on a busy machine as well.
+    load = 'duration = "1500ms"'
     return study_text(server, content=content, connections="[1]", trials=1, load=load)
 
 
