@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from benches.generators import LOADCURVE
+from benches.rig import LOADCURVE
 from loadcurve.host.state import cache_folder
 
 SOURCES = Path(__file__).with_name("foreign")

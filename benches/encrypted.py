@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from benches.generators import FASTEST_RPS, FLOOR, LOADCURVE
+from benches.generators import FASTEST_RPS, FLOOR
 from benches.goals import Bound
 from benches.pairs import pairs_in_turn
-from benches.rig import PATH, Finished, machine, own_cpus, run_or_exit, running_web_server
+from benches.rig import LOADCURVE, PATH, Finished, machine, own_cpus, run_or_exit, running_web_server
 from loadcurve.result.load import LoadResult
 from loadcurve.server.here import Server
 

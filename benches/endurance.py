@@ -21,11 +21,10 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from benches.rig import machine
+from benches.rig import LOADCURVE, machine
 from loadcurve.result.folder import read_run
 from loadcurve.stats.paired import Array
 
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
 DAY_S = 24 * 3600.0
 SAMPLES_PER_DAY = DAY_S * 10
 MIB = 2**20

@@ -11,10 +11,18 @@ import json
 import statistics
 from functools import partial
 
-from benches.generators import FLOOR, LOADCURVE
+from benches.generators import FLOOR
 from benches.many_connections import run_measured
 from benches.pairs import pairs_in_turn
-from benches.rig import MEASURED_EXIT_CODES, allow_open_files, machine, own_cpus, run_or_exit, running_server
+from benches.rig import (
+    LOADCURVE,
+    MEASURED_EXIT_CODES,
+    allow_open_files,
+    machine,
+    own_cpus,
+    run_or_exit,
+    running_server,
+)
 
 PATH = "/broadcast"
 BODY = "hello"

@@ -8,14 +8,14 @@ import argparse
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
+from benches.rig import LOADCURVE
+
 WORK_US = 40.0
 """CPU time that `limit` burns for each request, besides what the kernel takes for it."""
 CODES = {0: "passed or undecided", 3: "failed", 4: "not measured"}
@@ -60,7 +60,7 @@ def gate(folder: Path, study: Path, number: int, budget: str) -> tuple[int, dict
     """Run one gate; return its exit code and its answer."""
     words = ["gate", str(study), "--base", "base", "--head", "head", "--budget", budget, "--yes", "--json"]
     done = subprocess.run(
-        [str(LOADCURVE), *words, "--out", str(folder / f"gate-{number}")],
+        [LOADCURVE, *words, "--out", str(folder / f"gate-{number}")],
         capture_output=True,
         text=True,
         check=False,

@@ -4,15 +4,13 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benches.rig import PATH, Target
+from benches.rig import LOADCURVE, PATH, Target
 from loadcurve.result.load import LoadResult
 
-LOADCURVE = str(Path(sys.executable).with_name("loadcurve"))
 FLOOR = str(Path(__file__).resolve().parent.parent / "target" / "release" / "loadcurve-floor")
 FASTEST_RPS = 1_000_000
 """More than any generator reaches here: a count of requests that the duration always cuts short."""

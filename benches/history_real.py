@@ -17,7 +17,8 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
+from benches.rig import LOADCURVE
+
 APPLICATION = """\
 BODY = b"x" * 1024
 
@@ -100,14 +101,14 @@ def main() -> None:
             break
         measure(arguments, version, folder)
     show = ["history", "show", "--to", str(arguments.to / "entries"), "--html"]
-    subprocess.run([str(LOADCURVE), *show], check=True)
+    subprocess.run([LOADCURVE, *show], check=True)
 
 
 def versions_in(entries: Path, server: str) -> set[str]:
     """Return the versions of a server that a history has."""
     if not entries.is_dir():
         return set()
-    shown = [str(LOADCURVE), "history", "show", "--to", str(entries), "--json"]
+    shown = [LOADCURVE, "history", "show", "--to", str(entries), "--json"]
     found = json.loads(subprocess.run(shown, capture_output=True, check=True).stdout)
     return {
         run["commit"]
@@ -148,10 +149,10 @@ def measure(arguments: argparse.Namespace, version: str, folder: Path) -> None:
             )
         )
         run = arguments.to / "runs" / f"{arguments.server}-{version}"
-        words = [str(LOADCURVE), "run", str(study), "--out", str(run), "--yes"]
+        words = [LOADCURVE, "run", str(study), "--out", str(run), "--yes"]
         if is_done(words, version):
             add = ["history", "add", str(run), "--to", str(arguments.to / "entries"), "--commit", version]
-            is_done([str(LOADCURVE), *add], version)
+            is_done([LOADCURVE, *add], version)
 
 
 def is_done(words: Sequence[str], version: str) -> bool:

@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from benches.hostile_cases import CASES, SECRET, Place
-from benches.rig import named_with
+from benches.rig import LOADCURVE, named_with
 from benches.sample_run import write_sample
 
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
 PEAK_MIB_MAX = 512
 TIME_S_MAX = 10.0
 PATIENCE_S = 120.0
@@ -98,7 +97,7 @@ def outcome(room: Room, name: str, *, traced: bool = False) -> Outcome:
     before = room.outside()
     said, trace = room.folder / "said", room.folder / "state" / "trace"
     trace.parent.mkdir(exist_ok=True)
-    command = [str(LOADCURVE), *room.commands[name]]
+    command = [LOADCURVE, *room.commands[name]]
     if traced:
         command = ["strace", "-f", "-o", str(trace), "-e", "trace=openat,creat", *command]
     began = time.monotonic()

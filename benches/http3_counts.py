@@ -35,6 +35,7 @@ from loadcurve.server.catalog import load_catalog
 from loadcurve.server.content import make_content
 from loadcurve.server.found import FoundServer, Overrides, find_server
 from loadcurve.server.here import Server
+from loadcurve.server.installed.place import installed_server
 
 REQUESTS = 1_000_000
 KIB = (1, 20, 128)
@@ -43,7 +44,6 @@ CONNECTIONS = 10
 SEED = 1
 LOG_PATIENCE_S = 30.0
 """A log may be written in parts: Envoy's is after 10 s at most."""
-INSTALLED = Path("/var/lib/loadcurve/servers")
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ def name_of(kib: int) -> str:
 @contextmanager
 def of_catalogue(name: str, folder: Path) -> Iterator[Running]:
     """Run a server of the catalogue that writes an access log, as long as the block lasts."""
-    installed = INSTALLED / name / "bin" / name
+    installed = installed_server(name)
     # nginx counts streams among its connections, twice over while it replaces one.
     of_its_own = {"worker_connections": 4096} if name == "nginx" else {}
     settings = {"tls": True, "http3": True, "access_log": True, "workers": 1, **of_its_own}
-    other = Overrides(binary=installed) if installed.exists() else Overrides()
+    other = Overrides(binary=None if installed is None else installed.program)
     try:
         found = find_server(load_catalog()[name], settings, other)
     except BadInput as error:

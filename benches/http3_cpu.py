@@ -15,13 +15,13 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from benches.http3_counts import CONNECTIONS, INSTALLED, KIB, STREAMS, name_of
-from benches.rig import MEASURED_EXIT_CODES, machine, own_cpus
+from benches.http3_counts import CONNECTIONS, KIB, STREAMS, name_of
+from benches.rig import LOADCURVE, MEASURED_EXIT_CODES, machine, own_cpus
 from loadcurve.result.folder import read_run
 from loadcurve.result.records import PointRecord
+from loadcurve.server.installed.place import installed_server
 
 SERVERS = {"nginx": {"workers": 1, "worker_connections": 4096}, "caddy": {}, "envoy": {"workers": 1}}
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
 NGINX_GOAL = 0.6
 """At 1 KiB, ours by nginx's."""
 SEGMENTS_GOAL = 3.0
@@ -51,11 +51,14 @@ def study(asked: argparse.Namespace, names: Sequence[str]) -> str:
     ]
     for name in names:
         settings = [f"{key} = {value}" for key, value in SERVERS[name].items()]
+        installed = installed_server(name)
+        if installed is None:
+            sys.exit(f"needs {name} by: loadcurve servers install {name}")
         for kib in KIB:
             lines += [
                 f"[servers.{name}-{kib}]",
                 f'use = "{name}"',
-                f'binary = "{INSTALLED / name / "bin" / name}"',
+                f'binary = "{installed.program}"',
                 "tls = true",
                 "http3 = true",
                 *settings,
@@ -96,7 +99,7 @@ def main() -> None:
     print(machine())
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "study.toml").write_text(study(asked, asked.only), encoding="utf-8")
-        command = [str(LOADCURVE), "run", "study.toml", "--out", "run", "--yes"]
+        command = [LOADCURVE, "run", "study.toml", "--out", "run", "--yes"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode not in MEASURED_EXIT_CODES:
             sys.exit(done.stderr)

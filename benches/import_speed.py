@@ -25,9 +25,8 @@ import numpy
 import polars
 
 from benches.pairs import pairs_in_turn
-from benches.rig import machine
+from benches.rig import LOADCURVE, machine
 
-LOADCURVE = str(Path(sys.executable).with_name("loadcurve"))
 LINES = 10_000_000
 GOAL_S, GOAL_BYTES = 5.0, 600 * 10**6
 GOAL_RATIO = 0.7

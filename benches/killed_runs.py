@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from benches.generators import LOADCURVE
-from benches.rig import machine
+from benches.rig import LOADCURVE, machine
 from loadcurve.cli import run as _run_command  # noqa: F401 -- what is forked has it loaded
 from loadcurve.cli.main import main as loadcurve
 from loadcurve.exit_codes import EXIT_INVALID

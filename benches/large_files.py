@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benches.generators import LOADCURVE
 from benches.many_connections import run_measured
-from benches.rig import Cpus, machine, own_cpus
+from benches.rig import LOADCURVE, Cpus, machine, own_cpus
 from loadcurve.result.load import LoadResult
 
 SERVER = str(Path(__file__).with_name("large_server.py"))

@@ -9,15 +9,14 @@ import argparse
 import math
 import random
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+from benches.rig import LOADCURVE
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import PlannedTrial, PointRecord
 
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
 STUDY = """\
 title = "One point"
 [content]
@@ -56,7 +55,7 @@ def measured_record(duration_s: int) -> tuple[Run, PointRecord]:
     with tempfile.TemporaryDirectory(prefix="loadcurve-bench-") as name:
         study, folder = Path(name) / "one.toml", Path(name) / "run"
         study.write_text(STUDY.format(duration_s=duration_s))
-        command = [str(LOADCURVE), "run", str(study), "--out", str(folder)]
+        command = [LOADCURVE, "run", str(study), "--out", str(folder)]
         subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
         run = read_run(folder)
     return run, run.points[0]

@@ -13,8 +13,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
-from benches.generators import FLOOR, LOADCURVE
-from benches.rig import PATH, machine, own_cpus, run_or_exit, running_web_server
+from benches.generators import FLOOR
+from benches.rig import LOADCURVE, PATH, machine, own_cpus, run_or_exit, running_web_server
 from loadcurve.protocol import HTTP1_1, HTTP2, HTTP3, HTTP_FAMILIES, WEBSOCKET, AnsweredMessages, HttpFamily
 from loadcurve.result.generator import Lateness
 from loadcurve.result.load import LoadResult

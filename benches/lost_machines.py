@@ -11,7 +11,6 @@ import os
 import signal
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -20,7 +19,8 @@ from pathlib import Path
 
 from tests.support.far_machine import FarMachine, far_machine
 
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
+from benches.rig import LOADCURVE
+
 PATIENCE_S = 60.0
 LEFT_AFTER_S = 10.0
 STUDY = """
@@ -86,7 +86,7 @@ def tried_s(machine: FarMachine, event: Callable[[subprocess.Popen[bytes], FarMa
         folder = Path(name)
         (folder / "study.toml").write_text(STUDY)
         places = {"XDG_STATE_HOME": str(folder / "state"), "TMPDIR": name}
-        command = [*machine.near_words, str(LOADCURVE), "run", "study.toml", "--out", "out"]
+        command = [*machine.near_words, LOADCURVE, "run", "study.toml", "--out", "out"]
         with subprocess.Popen(
             command,
             cwd=folder,

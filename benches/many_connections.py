@@ -5,9 +5,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benches.generators import LOADCURVE
 from benches.lateness import EXIT_MEASURED
-from benches.rig import allow_open_files, machine, own_cpus, run_or_exit, running_server
+from benches.rig import LOADCURVE, allow_open_files, machine, own_cpus, run_or_exit, running_server
 from loadcurve.result.load import LoadResult
 
 PEAK_MEMORY = str(Path(__file__).with_name("peak_memory.py"))

@@ -18,11 +18,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from benches.rig import machine
+from benches.rig import LOADCURVE, machine
 from benches.sample_run import write_sample
 from loadcurve.report.run_summary import make_summary
 
-LOADCURVE = str(Path(sys.executable).with_name("loadcurve"))
 RUNS = 1_000
 COLD_GOAL_S, WARM_GOAL_S = 2.0, 0.3
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from benches.pairs import pairs_in_turn
-from benches.rig import MEASURED_EXIT_CODES, Finished, machine, own_cpus, run_or_exit
+from benches.rig import LOADCURVE, MEASURED_EXIT_CODES, Finished, machine, own_cpus, run_or_exit
 from loadcurve.result.load import LoadResult
 from loadcurve.server.found import NATIVE_FOLDER
 
@@ -34,7 +34,6 @@ service Hello { rpc Say (Who) returns (Who); rpc Chat (stream Who) returns (stre
 MESSAGE = '{"name": "x"}'
 TEXT = "x"
 FRAMED = b"\0\0\0\0\x03\x0a\x01x"
-LOADCURVE = str(Path(sys.executable).with_name("loadcurve"))
 CONNECTIONS, STREAMS = 10, 100
 MESSAGES_PER_CALL = 100
 """Of ghz, where both sides stream."""

@@ -13,13 +13,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from benches.faulty_connections import PLACE
-from benches.rig import machine
+from benches.rig import LOADCURVE, machine
 
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
 GRACE_S = 2.0
 TIMEOUT_S = 1.0
 SPOKEN_AGAINST = 3
@@ -299,7 +297,7 @@ def tried(fault: Fault) -> Tried | str:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None, "asked for"
         url = f"http://127.0.0.1:{int(server.stdout.readline())}/x"
-        words = [str(LOADCURVE), "load", url, "--json", *fault.options.split()]
+        words = [LOADCURVE, "load", url, "--json", *fault.options.split()]
         ran = subprocess.run(words, capture_output=True, text=True, check=False)
         ended_at_s = time.monotonic()
         truth = json.loads(server.communicate()[0])

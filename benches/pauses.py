@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from benches.rig import Cpus, machine, running_server
+from benches.rig import LOADCURVE, Cpus, machine, running_server
 from loadcurve.result.load import LoadResult
 from loadcurve.result.pauses import Pause, RawPause, on_both_sides, pauses_within
 from loadcurve.server.probing import PROGRAM
@@ -77,8 +77,7 @@ def main() -> int:
 
 @contextmanager
 def _both_sides(url: str, cpus: Cpus) -> Iterator[tuple[subprocess.Popen[bytes], subprocess.Popen[bytes]]]:
-    command = str(Path(sys.executable).with_name("loadcurve"))
-    load = [command, "load", url, "-R", "200", "-d", "600s", "--json"]
+    load = [LOADCURVE, "load", url, "-R", "200", "-d", "600s", "--json"]
     probe = [str(PROGRAM), "--pid", str(os.getpid()), "--cpus", str(cpus.server)]
     with (
         subprocess.Popen(

@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benches.rig import machine, named_with
+from benches.rig import LOADCURVE, machine, named_with
 from benches.udp_relay import Link, relayed
 
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
 BYTES = {"1k.txt": 1 << 10, "64k.bin": 64 << 10, "4m.bin": 4 << 20}
 START_TIMEOUT_S = 10.0
 PLACES = "/usr/sbin:/usr/bin:/usr/local/bin"
@@ -238,7 +237,7 @@ def tried(case: Case, folder: Path) -> tuple[str, bool]:
 def loaded(url: str, options: Sequence[str]) -> "subprocess.CompletedProcess[str]":
     """Run one load over HTTP/3."""
     of_http3 = ["--http", "3", "--insecure", "--warmup", "0s", "--json"]
-    command = [str(LOADCURVE), "load", url, *of_http3, *options]
+    command = [LOADCURVE, "load", url, *of_http3, *options]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from benches.rig import LOADCURVE
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.interference import together_of
 from loadcurve.analysis.numbers import analysis_of
@@ -116,20 +117,15 @@ def missing_of(names: list[str]) -> list[str]:
     entries = [entry for entry in load_catalog() if entry.name in names]
     for row in catalog_rows(entries):
         if row.status == "not built":
-            subprocess.run([loadcurve(), "servers", "check", row.name], capture_output=True, check=False)
+            subprocess.run([LOADCURVE, "servers", "check", row.name], capture_output=True, check=False)
     return [row.name for row in catalog_rows(entries) if row.status != "found"]
-
-
-def loadcurve() -> str:
-    """Return the path of the command."""
-    return str(Path(sys.executable).with_name("loadcurve"))
 
 
 def tried(name: str, folder: Path) -> Tried:
     """Run one experiment."""
     missing = missing_of(entries_of(name))
     started_s = time.monotonic()
-    command = [loadcurve(), "run", name, "--quick", "--out", str(folder)]
+    command = [LOADCURVE, "run", name, "--quick", "--out", str(folder)]
     finished = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     length_s = time.monotonic() - started_s
     analyses, interference = [], []

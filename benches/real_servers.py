@@ -28,9 +28,16 @@ from os import sysconf
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from benches.generators import LOADCURVE
 from benches.pairs import MedianWithin
-from benches.rig import MEASURED_EXIT_CODES, PATH, machine, own_cpus, run_or_exit, running_web_server
+from benches.rig import (
+    LOADCURVE,
+    MEASURED_EXIT_CODES,
+    PATH,
+    machine,
+    own_cpus,
+    run_or_exit,
+    running_web_server,
+)
 from loadcurve.result.load import LoadResult
 from loadcurve.server.here import Server
 from loadcurve.version import VERSION

@@ -12,7 +12,6 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +19,8 @@ from typing import NamedTuple
 
 from tests.support.far_machine import FarMachine, far_machine
 
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
+from benches.rig import LOADCURVE
+
 STUDY = """
 title = "x"
 content."1k.txt" = "1KiB"
@@ -49,7 +49,7 @@ def tried(machine: FarMachine, more: str, trials: int) -> Trials:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "study.toml").write_text(STUDY.format(trials=trials) + more)
-        command = [*machine.near_words, str(LOADCURVE), "run", "study.toml", "--out", "out"]
+        command = [*machine.near_words, LOADCURVE, "run", "study.toml", "--out", "out"]
         environment = {**os.environ, **machine.environment}
         subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
         lines = (folder / "out" / "trials.jsonl").read_text().splitlines()

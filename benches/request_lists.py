@@ -19,9 +19,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from benches.generators import LOADCURVE
 from benches.pairs import pairs_in_turn, quartiles
-from benches.rig import PATH, load_by, machine, own_cpus, running_server
+from benches.rig import LOADCURVE, PATH, load_by, machine, own_cpus, running_server
 
 REQUESTS = 1_000_000
 SHORT_LIST = 100

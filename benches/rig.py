@@ -21,6 +21,8 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, find_server
 from loadcurve.server.here import Server
 
+LOADCURVE = str(Path(sys.executable).with_name("loadcurve"))
+"""The command of the environment that runs the benchmark."""
 CONTENT_BYTES = {"1k.txt": 1024}
 PATH = "/1k.txt"
 SEED = 1

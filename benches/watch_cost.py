@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from playwright.sync_api import Browser, sync_playwright
 
-from benches.rig import machine
+from benches.rig import LOADCURVE, machine
 from loadcurve.analysis.curves import curves, usable_logs
 from loadcurve.result.folder import read_run
 from loadcurve.result.measure_names import MeasureName
@@ -26,7 +26,6 @@ from loadcurve.result.measures import MEASURES
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.paired import Array, block_means, paired_ratios
 
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 COMPARED: tuple[MeasureName, ...] = ("throughput", "p50", "p99", "cpu_per_request_us")
 SERVER = "watched"
@@ -100,7 +99,7 @@ def main() -> None:
 def run(study: Path, out: Path, reader: Browser | None) -> None:
     """Run the study, with its page open where there is a reader."""
     watch = [] if reader is None else ["--watch"]
-    command = [str(LOADCURVE), "run", str(study), "--out", str(out), *watch]
+    command = [LOADCURVE, "run", str(study), "--out", str(out), *watch]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None, "asked for"
         page = None

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from benches.faulty_server import ACCEPT_AFTER_S, FAULTS, SLOW_ACCEPT, STALL_S
+from benches.rig import LOADCURVE
 
-LOADCURVE = Path(sys.executable).with_name("loadcurve")
 CONNECTIONS = 4
 TITLES: Mapping[str, str] = {
     "none": "no fault",
@@ -95,7 +95,7 @@ def tried(fault: str, row: "Row") -> Tried:
     with subprocess.Popen(served, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None, "asked for"
         url = f"http://127.0.0.1:{int(server.stdout.readline())}/x"
-        words = [str(LOADCURVE), "load", url, "--warmup", "0s", "--json"]
+        words = [LOADCURVE, "load", url, "--warmup", "0s", "--json"]
         words += ["--generator", row.tool, *row.options]
         ran = subprocess.run(words, capture_output=True, text=True, check=False)
         truth = json.loads(server.communicate()[0])
