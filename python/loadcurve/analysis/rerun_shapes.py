@@ -125,9 +125,9 @@ def _outcome(changes: Sequence[Change], margin: float) -> ShapeOutcome:
 
 
 def _peaks(tables: tuple[Array, Array], points: Sequence[Point]) -> Peaks | None:
+    if any(len(table) == 1 for table in tables):
+        return None
     # Each of two sets of points holds its peak in 97.5 %, so that both do in 95 % (Bonferroni's inequality).
     sets = [may_be_greatest(np.exp(table).tolist(), 1 - ERROR_RATE / 2) for table in tables]
     base, new = (points[int(table.mean(axis=0).argmax())] for table in tables)
-    if any(len(table) == 1 for table in tables):
-        return None
     return Peaks(base, new, told_apart=not set(sets[0]) & set(sets[1]))

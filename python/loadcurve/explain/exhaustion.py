@@ -51,9 +51,6 @@ class RanOut:
     time_wait: int | None
     established: int | None
     opened_cps: float | None
-    places: int
-    """What the load can occupy at once of what the server's settings count."""
-    counts_streams: bool
 
 
 def find(subject: Subject) -> list[Finding]:
@@ -149,8 +146,6 @@ def _ran_out(record: PointRecord, without: int) -> RanOut:
         time_wait=sockets.time_wait_max if sockets else None,
         established=sockets.established_max if sockets else None,
         opened_cps=load.connections.rate_cps,
-        places=_places_taken(record),
-        counts_streams=load.http3 is not None,
     )
 
 
@@ -210,17 +205,17 @@ def _explain_descriptors(subject: Subject, seen: Sequence[Observation[RanOut]]) 
 
 def _explain_server(subject: Subject, seen: Sequence[Observation[RanOut]]) -> Explanation:
     places, requests = server_places(subject) or 0, subject.load.requests
-    least = min(one.detail.places for one in seen)
-    has_streams = any(one.detail.counts_streams for one in seen)
+    taken = [_places_taken(one.record) for one in seen]
+    has_streams = any(one.record.load.http3 is not None for one in seen)
     counted = "connections and streams" if has_streams else "connections"
     also = "Over HTTP/3 each open stream counts as well as its connection. " if has_streams else ""
     return Explanation(
         weight="invalidates",
         certainty="likely",
-        seen=f"The server's settings let it serve {places:,} connections at once, {least:,} or more "
+        seen=f"The server's settings let it serve {places:,} connections at once, {min(taken):,} or more "
         f"{counted} were requested, and {sum(one.detail.without for one in seen):,} {requests} failed.",
         evidence=[
-            *ranged(f"{counted} requested", "", [one.detail.places for one in seen]),
+            *ranged(f"{counted} requested", "", taken),
             *ranged("connections allowed by the server's settings", "", [places]),
             *ranged(f"{requests} refused", "", [one.detail.without for one in seen]),
         ],
