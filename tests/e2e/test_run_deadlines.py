@@ -3,7 +3,7 @@
 import pytest
 
 from loadcurve.explain.all import findings
-from loadcurve.result.folder import read_run
+from support.planted_run import run_study
 
 pytestmark = pytest.mark.alone
 
@@ -36,12 +36,8 @@ http2 = true
 
 def test_calls_that_wait_for_a_server_beyond_their_deadline_are_explained_by_its_queue(sandbox):
     # A hundred calls of 10 ms take a second together, where the server has one thread.
-    sandbox.write("deadlines.toml", STUDY)
-    finished = sandbox.run("run", "deadlines.toml", "--out", "run")
-    assert finished.returncode in {0, 3}, finished.stderr
-    found = [
-        one for one in findings(read_run(sandbox.work / "run")) if one.code == "deadline_missed_in_queue"
-    ]
+    run = run_study(sandbox, "deadlines", STUDY)
+    found = [one for one in findings(run) if one.code == "deadline_missed_in_queue"]
     assert [(one.server, one.points) for one in found] == [("works", [{"streams": 100}])]
     figures = {one.name: one.value for one in found[0].evidence}
     assert figures["deadline"] == 500

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from loadcurve.explain.all import findings
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run
+from support.planted_run import run_study
 from support.sandbox import Sandbox
 from support.tiny_study import STAYS_OURS
 
@@ -76,10 +77,7 @@ def run(shared_sandbox: Sandbox) -> Run:
     """All ways to configure nginx, measured in one run."""
     shared_sandbox.write("nginx.txt", NGINX)
     servers = "".join(behind_nginx(*one) for one in MORE.items())
-    shared_sandbox.write("events.toml", STUDY + servers)
-    finished = shared_sandbox.run("run", "events.toml", "--out", "events")
-    assert finished.returncode in {0, 3}, finished.stderr
-    return read_run(shared_sandbox.work / "events")
+    return run_study(shared_sandbox, "events", STUDY + servers)
 
 
 def test_only_where_nginx_buffers_do_events_arrive_together(run: Run):

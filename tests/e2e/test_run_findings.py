@@ -21,6 +21,7 @@ from loadcurve.explain.all import findings
 from loadcurve.explain.steal import STEAL_SHARE
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.run_files import TRIALS_FILE
+from support.planted_run import run_study, value
 from support.sandbox import Sandbox, finish, wait_until
 from support.tiny_study import STAYS_OURS
 from support.tiny_study import study_text as tiny_study_text
@@ -34,13 +35,6 @@ CPU_WAIT_MAX = 0.2
 """Nothing that these tests start waits for a CPU for so long, as long as nothing else runs."""
 
 
-def run_study(sandbox: Sandbox, name: str, study: str) -> Run:
-    sandbox.write(f"{name}.toml", study)
-    finished = sandbox.run("run", f"{name}.toml", "--out", name)
-    assert finished.returncode in {0, 3}, finished.stderr
-    return read_run(sandbox.work / name)
-
-
 def codes(run: Run, server: str) -> set[str]:
     return {one.code for one in findings(run) if one.server == server}
 
@@ -48,10 +42,6 @@ def codes(run: Run, server: str) -> set[str]:
 def the(run: Run, code: str, server: str):
     [finding] = [one for one in findings(run) if (one.code, one.server) == (code, server)]
     return finding
-
-
-def value(finding, name: str) -> float:
-    return next(one.value for one in finding.evidence if one.name == name)
 
 
 def run_of_a_quiet_machine(
@@ -269,10 +259,7 @@ def test_local_ports_that_run_out_are_reported_with_the_connections_in_time_wait
     servers = "[servers.limit]"
     load = 'rate = 500\nduration = "1s"\ncalls = 1'
     study = study_text(servers, load=load, connections="[2]", trials=1).replace('"closed"', '"open"')
-    sandbox.write("ports.toml", study)
-    finished = sandbox.run("run", "ports.toml", "--out", "ports", within=small_network)
-    assert finished.returncode in {0, 3}, finished.stderr
-    finding = the(read_run(sandbox.work / "ports"), "ports_exhausted", "limit")
+    finding = the(run_study(sandbox, "ports", study, within=small_network), "ports_exhausted", "limit")
     assert finding.certainty == "shown"
     assert value(finding, "local ports") == 40
     assert 20 <= value(finding, "sockets in TIME_WAIT, most") <= 45
@@ -288,12 +275,11 @@ def test_time_that_another_tenant_takes_is_reported(sandbox, own_mounts):
     """No hypervisor can be made to take time, so the kernel's file is imitated."""
     stat_file = sandbox.write("stat", Path("/proc/stat").read_text(encoding="ascii"))
     load = 'think = "1ms"\nduration = "1500ms"'
-    sandbox.write("steal.toml", study_text(load=load, connections="[2]", trials=1))
+    study = study_text(load=load, connections="[2]", trials=1)
     over_the_kernels = [*own_mounts, "sh", "-c", f'mount --bind {stat_file} /proc/stat && exec "$@"', "sh"]
     with taking_time(stat_file, share=1 / 3):
-        finished = sandbox.run("run", "steal.toml", "--out", "steal", within=over_the_kernels)
-    assert finished.returncode in {0, 3}, finished.stderr
-    finding = the(read_run(sandbox.work / "steal"), "steal", "limit")
+        run = run_study(sandbox, "steal", study, within=over_the_kernels)
+    finding = the(run, "steal", "limit")
     assert finding.certainty == "shown"
     # The third comes on top of the time that the CPU really had: 1/3 of 4/3.
     assert value(finding, "steal of the most affected CPU") == pytest.approx(1 / 4, rel=0.05)

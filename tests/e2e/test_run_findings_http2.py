@@ -6,9 +6,9 @@ import pytest
 
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
-from support.sandbox import Sandbox
+from support.planted_run import run_study, value
 from support.tiny_study import STAYS_OURS, study_text
 
 pytestmark = [pytest.mark.alone, pytest.mark.needs("nginx")]
@@ -64,19 +64,8 @@ def on_one_connection(text: str) -> str:
     return text.replace("connections = [2]", "connections = [1]")
 
 
-def run_study(sandbox: Sandbox, name: str, text: str, within: list[str] | None = None) -> Run:
-    sandbox.write(f"{name}.toml", text)
-    finished = sandbox.run("run", f"{name}.toml", "--out", name, within=within or [])
-    assert finished.returncode in {0, 3}, finished.stderr
-    return read_run(sandbox.work / name)
-
-
 def reported(run: Run, server: str) -> dict[str, Finding]:
     return {one.code: one for one in findings(run) if one.server == server and one.code in PLANTED}
-
-
-def value(finding: Finding, name: str) -> float:
-    return next(one.value for one in finding.evidence if one.name == name)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,8 @@ import pytest
 
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run
+from support.planted_run import run_study, value
 from support.tiny_study import STAYS_OURS, study_text
 
 REQUESTS = 400
@@ -53,18 +54,11 @@ def run(shared_sandbox) -> Run:
         connections=f"[{CONNECTIONS}]",
         trials=1,
     )
-    shared_sandbox.write("http3.toml", study)
-    finished = shared_sandbox.run("run", "http3.toml", "--out", "http3")
-    assert finished.returncode in {0, 3}, finished.stderr
-    return read_run(shared_sandbox.work / "http3")
+    return run_study(shared_sandbox, "http3", study)
 
 
 def reported(run: Run, server: str) -> dict[str, Finding]:
     return {one.code: one for one in findings(run) if one.server == server and one.code in CODES}
-
-
-def value(finding: Finding, name: str) -> float:
-    return next(one.value for one in finding.evidence if one.name == name)
 
 
 @pytest.mark.parametrize("server", ["early", "no-tickets", "small-windows", "plain", "large", "over-tcp"])

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from loadcurve.explain.all import findings
-from loadcurve.result.folder import Run, read_run
+from loadcurve.result.folder import Run
+from support.planted_run import run_study
 from support.sandbox import Sandbox
 from support.tiny_study import STAYS_OURS
 
@@ -43,10 +44,7 @@ def run(shared_sandbox: Sandbox) -> Run:
         f'[servers.{name}]\nversion = "1"\nstart = "{start}"\n{STAYS_OURS}\n'
         for name, start in started.items()
     )
-    shared_sandbox.write("fan-out.toml", STUDY + servers)
-    finished = shared_sandbox.run("run", "fan-out.toml", "--out", "fan-out")
-    assert finished.returncode in {0, 3}, finished.stderr
-    return read_run(shared_sandbox.work / "fan-out")
+    return run_study(shared_sandbox, "fan-out", STUDY + servers)
 
 
 def test_a_wait_between_two_subscribers_is_reported_with_its_length_and_whom_it_holds_up(run: Run):

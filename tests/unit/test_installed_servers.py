@@ -5,7 +5,6 @@ import io
 import os
 import subprocess
 import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from loadcurve.server.found import FoundServer, MissingServer, find_server
 from loadcurve.server.installed.installation import install, remove
 from loadcurve.server.installed.place import installed_server, servers_folder
 from loadcurve.server.installed.recipe import Recipe
+from support.wheels import write_wheel
 
 SCRIPT = '#!/bin/sh\necho demo 1.2 "$@"\n'
 OTHER_DIGEST = "0" * 64
@@ -58,21 +58,10 @@ def npm_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def wheel(tmp_path: Path) -> Path:
-    """Write a wheel of PEP 427: a module, and a script for the Python that runs it."""
-    file = tmp_path / "demo-1.2-py3-none-any.whl"
-    info = "demo-1.2.dist-info"
+    """Write a wheel: a module, and a script for the Python that runs it."""
     script = "#!python\nimport sys, demo_module\nprint(demo_module.SAID, *sys.argv[1:])\n"
-    parts = {
-        "demo_module.py": 'SAID = "demo 1.2"\n',
-        "demo-1.2.data/scripts/demo": script,
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: demo\nVersion: 1.2\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, text in parts.items():
-            archive.writestr(name, text)
-        archive.writestr(f"{info}/RECORD", "".join(f"{name},,\n" for name in (*parts, f"{info}/RECORD")))
-    return file
+    parts = {"demo_module.py": 'SAID = "demo 1.2"\n', "demo-1.2.data/scripts/demo": script}
+    return write_wheel(tmp_path, "demo", "1.2", parts)
 
 
 def debian_package(folder: Path) -> Path:

@@ -1,7 +1,6 @@
 """Servers that a run to be measured again needs: installed where the person agrees, and named where not."""
 
 import hashlib
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from loadcurve.cli.rerun_servers import lacking_servers, provide_servers
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.installed.place import installed_server
+from support.wheels import write_wheel
 
 STUDY = """\
 title = "Servers that are missing"
@@ -63,19 +63,9 @@ sha256 = "DIGEST"
 
 
 def wheel(folder: Path) -> str:
-    """Write a wheel of PEP 427 with one script, and return its digest."""
-    name = "loadcurve_test_demo-1.2"
-    file = folder / f"{name}-py3-none-any.whl"
-    info = f"{name}.dist-info"
-    parts = {
-        f"{name}.data/scripts/loadcurve-test-demo": "#!/bin/sh\necho demo 1.2\n",
-        f"{info}/METADATA": "Metadata-Version: 2.1\nName: loadcurve-test-demo\nVersion: 1.2\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    with zipfile.ZipFile(file, "w") as archive:
-        for path, text in parts.items():
-            archive.writestr(path, text)
-        archive.writestr(f"{info}/RECORD", "".join(f"{path},,\n" for path in (*parts, f"{info}/RECORD")))
+    """Write a wheel with one script, and return its digest."""
+    script = {"loadcurve_test_demo-1.2.data/scripts/loadcurve-test-demo": "#!/bin/sh\necho demo 1.2\n"}
+    file = write_wheel(folder, "loadcurve_test_demo", "1.2", script)
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 

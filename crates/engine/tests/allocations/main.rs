@@ -1,6 +1,5 @@
 //! A load takes its memory at the start: in the steady state no request costs an allocation, on either backend.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +10,8 @@ use loadcurve_plan::{
     Request, Requests, Stop, WebSocket,
 };
 
+#[path = "../../../wire/tests/support/allocator.rs"]
+mod allocator;
 #[path = "../load/support/plans.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod plans;
@@ -32,9 +33,7 @@ const ALLOCATIONS_PER_SECOND: u64 = 16;
 /// Buffers grow to the most that they ever hold, a few for each connection; when they do is a matter of chance.
 const ALLOCATIONS_OF_BUFFERS: u64 = 8 * CONNECTIONS as u64;
 
-/// The system's allocator, which counts what it is asked for by threads that are not excused.
-struct Counting;
-
+/// What threads that are not excused have asked the system's allocator for.
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
@@ -52,36 +51,6 @@ fn count_one() {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
     }
 }
-
-// SAFETY: every call is passed to the system's allocator with the caller's own promises; counting allocates nothing.
-#[expect(unsafe_code, reason = "an allocator can only be replaced by one whose trait is unsafe")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count_one();
-        // SAFETY: the caller keeps to the contract of this very function.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count_one();
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        count_one();
-        // SAFETY: as above.
-        unsafe { System.realloc(memory, layout, bytes) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Loads whose messages all but one of the connections receive.
 fn plans_of_a_fan_out(address: SocketAddr) -> Vec<(&'static str, HttpLoad)> {

@@ -24,9 +24,11 @@ pub(crate) fn serve(answer_all: fn(&TcpStream) -> std::io::Result<()>) -> Socket
     listener.local_addr().unwrap()
 }
 
-/// Answers requests in two pieces, so that the parser has to keep what it cannot read yet.
-pub(crate) fn answer_all(mut stream: &TcpStream) -> std::io::Result<()> {
-    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+/// Hands on what is read of a stream, piece by piece, until it ends.
+fn each_piece(
+    mut stream: &TcpStream,
+    mut answer: impl FnMut(&[u8]) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut bytes = [0; 4096];
     loop {
@@ -34,12 +36,20 @@ pub(crate) fn answer_all(mut stream: &TcpStream) -> std::io::Result<()> {
         if length == 0 {
             return Ok(());
         }
-        let requests = bytes[..length].windows(4).filter(|window| window == b"\r\n\r\n").count();
+        answer(&bytes[..length])?;
+    }
+}
+
+/// Answers requests in two pieces, so that the parser has to keep what it cannot read yet.
+pub(crate) fn answer_all(mut stream: &TcpStream) -> std::io::Result<()> {
+    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    each_piece(stream, |bytes| {
+        let requests = bytes.windows(4).filter(|window| window == b"\r\n\r\n").count();
         let answers = ANSWER.repeat(requests);
         let (first, second) = answers.split_at(answers.len() - ANSWER.len() / 2);
         stream.write_all(first)?;
-        stream.write_all(second)?;
-    }
+        stream.write_all(second)
+    })
 }
 
 /// What a frame of HTTP/2 is answered with, of these bytes: its type, its flags, its stream and its payload.
@@ -67,17 +77,11 @@ fn answer_frames(mut stream: &TcpStream, answer: Answer) -> std::io::Result<()> 
     // Any number of streams, a window of 1 GiB for each, WebSockets, and as large a window of the connection.
     const SETTINGS: &[u8] = &[0, 0, 12, 4, 0, 0, 0, 0, 0, 0, 4, 0x40, 0, 0, 0, 0, 8, 0, 0, 0, 1];
     const FIRST: &[u8] = &[0, 0, 0, 4, 1, 0, 0, 0, 0, 0, 0, 4, 8, 0, 0, 0, 0, 0, 0x3f, 0, 0, 0];
-    stream.set_nodelay(true)?;
     stream.read_exact(&mut [0; PREFACE_BYTES])?;
     stream.write_all(&[SETTINGS, FIRST].concat())?;
     let (mut held, mut answers) = (Vec::new(), Vec::new());
-    let mut bytes = [0; 4096];
-    loop {
-        let length = stream.read(&mut bytes)?;
-        if length == 0 {
-            return Ok(());
-        }
-        held.extend_from_slice(&bytes[..length]);
+    each_piece(stream, |bytes| {
+        held.extend_from_slice(bytes);
         let mut read = 0;
         while let [l0, l1, l2, kind, flags, rest @ ..] = &held[read..]
             && let Some((id, rest)) = rest.split_first_chunk::<4>()
@@ -90,7 +94,8 @@ fn answer_frames(mut stream: &TcpStream, answer: Answer) -> std::io::Result<()> 
         held.drain(..read);
         stream.write_all(&answers)?;
         answers.clear();
-    }
+        Ok(())
+    })
 }
 
 /// Answers requests of HTTP/2, each of which is one HEADERS frame.
@@ -145,19 +150,13 @@ pub(crate) fn echo_on_streams(stream: &TcpStream) -> std::io::Result<()> {
 /// Answers each request with a stream of ten events, each in one write, after which a client may come again at once.
 pub(crate) fn answer_all_with_events(mut stream: &TcpStream) -> std::io::Result<()> {
     const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nretry: 0\n\r\n";
-    stream.set_nodelay(true)?;
-    let mut bytes = [0; 4096];
-    loop {
-        let length = stream.read(&mut bytes)?;
-        if length == 0 {
-            return Ok(());
-        }
+    each_piece(stream, |_| {
         stream.write_all(HEAD)?;
         for _ in 0..10 {
             stream.write_all(b"13\r\nid: 7\ndata: hello\n\n\r\n")?;
         }
-        stream.write_all(b"0\r\n\r\n")?;
-    }
+        stream.write_all(b"0\r\n\r\n")
+    })
 }
 
 /// The clients of a server of WebSocket, each of which gets what the others send.
