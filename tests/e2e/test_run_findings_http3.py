@@ -21,7 +21,7 @@ LARGE = 'requests = ["/128k.bin"]'
 
 
 def arm(name: str, load: str = "", settings: str = "") -> str:
-    """Give a server that is `limit` over HTTP/3, with settings and a load of its own."""
+    """Return a server that is `limit` over HTTP/3, with its own settings and load."""
     own_load = f"load = {{ {load} }}" if load else ""
     return f"""\
 [servers.{name}]

@@ -72,7 +72,7 @@ def provide_servers(
 def lacking_servers(
     study_file: Path, measured: Mapping[str, str | None], catalog: Catalog
 ) -> Iterator[Lacking]:
-    """Yield the measured servers of a study that are no programs of its own, and are not on this machine.
+    """Yield the measured servers of a study from the catalogue that are not on this machine.
 
     Those that run in containers, on other machines or already are not looked for, nor those that the run
     builds itself.

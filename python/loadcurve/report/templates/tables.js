@@ -71,7 +71,7 @@ function csvField(text) {
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Offer the table as a file, named after its section unless it has a name of its own. */
+/** Offer the table as a file, named after its section unless it has another name. */
 function download(table) {
   const csv = textsOf(table).map((row) => row.map(csvField).join(",")).join("\r\n");
   const link = document.createElement("a");
