@@ -14,6 +14,7 @@ from loadcurve.analysis.curves import Curve, CurvePoint, Figure, Requests
 from loadcurve.analysis.publication import Publication, published_run
 from loadcurve.analysis.rerun import Rerun, judge_published, judge_rerun
 from loadcurve.analysis.rerun_shapes import shapes_between
+from loadcurve.cli.rerun import exit_code_of
 from loadcurve.report.rerun import rerun_in_words, rerun_json, rerun_lines
 from loadcurve.result.folder import read_run
 from loadcurve.result.measures import THROUGHPUT
@@ -246,6 +247,37 @@ def test_another_machine_whose_curve_falls_shows_another_shape_and_another_peak(
     assert "Another shape, each curve over its own mean: nginx has 0.65" in words(rerun)
     assert "Highest elsewhere: nginx at connections = 25, published at connections = 200" in words(rerun)
     assert rerun_json(rerun)["shapes"][0]["outcome"] == "differs"
+
+
+def falling(one: PointRecord) -> float:
+    """Let the curve of nginx fall where it was level, and those of the others stay."""
+    return 0.5 if one.server == "nginx" and (one.point or {})["connections"] >= 50 else 1.0
+
+
+def uneven(one: PointRecord) -> float:
+    """Let the points of each trial scatter, each trial's in another way."""
+    return 1 + 0.2 * ((one.trial + len(str((one.point or {})["connections"]))) % 3 - 1)
+
+
+EXIT_CODES: dict[str, tuple[Callable[[PointRecord], float], dict[str, Any], float, tuple[int, int]]] = {
+    "the same figures": (lambda _: 1.0, {}, 0.5, (0, 0)),
+    "half of a figure": (nginx_by(0.5), {}, 0.1, (3, 3)),
+    "intervals wider than the margin": (lambda _: 1.0, {}, 1e-6, (0, 5)),
+    "half of all figures elsewhere": (lambda _: 0.5, ELSEWHERE, 0.5, (0, 0)),
+    "another shape elsewhere": (falling, ELSEWHERE, 0.1, (3, 3)),
+    "another order elsewhere": (nginx_by(1e-3), ELSEWHERE, 0.5, (3, 3)),
+    "shapes that are not decided elsewhere": (uneven, ELSEWHERE, 0.01, (0, 5)),
+}
+"""What a second run finds, on which machine, within which margin; its exit codes, also with --strict."""
+
+
+@pytest.mark.parametrize("case", EXIT_CODES)
+def test_it_ends_with_3_for_what_is_shown_and_with_5_for_what_is_not_decided_if_that_is_to_fail(
+    base, tmp_path, case
+):
+    change, host, margin, codes = EXIT_CODES[case]
+    rerun = judge_rerun(base, analysed(tmp_path, change, **host), margin)
+    assert tuple(exit_code_of(rerun, is_strict=strict) for strict in (False, True)) == codes
 
 
 def test_a_server_without_two_points_in_every_trial_is_named_as_one_without_a_shape(base, tmp_path):

@@ -76,6 +76,29 @@ class Rerun:
         return _is_elsewhere(self.machines)
 
     @property
+    def is_contradicted(self) -> bool:
+        """Whether it is shown that the second run is unlike the published one by more than the margin.
+
+        On one machine by a figure; on another one by the shape of a curve, or by the order of two servers.
+        """
+        if not self.is_elsewhere:
+            return self.outcome == "not_reproduced"
+        return bool(self.order.reversed) or any(one.outcome == "differs" for one in self.shapes)
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether it is shown that the second run is like the published one.
+
+        On one machine each figure is; on another one the shape of each curve is, and the order of all servers
+        that the published run tells apart.
+        """
+        if not self.is_elsewhere:
+            return self.outcome == "reproduced"
+        alike = {one.server for one in self.shapes if one.outcome == "alike"}
+        is_in_order = not (self.order.reversed or self.order.unknown)
+        return is_in_order and bool(self.figures) and all(one.server in alike for one in self.figures)
+
+    @property
     def conditions(self) -> tuple[ConditionDifference, ...]:
         """What differs apart from the servers; of another machine's hardware and settings not each fact."""
         return tuple(

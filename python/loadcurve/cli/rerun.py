@@ -10,7 +10,7 @@ import typer
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.numbers import analysis_of
-from loadcurve.analysis.rerun import Rerun, RerunOutcome, judge_published, judge_rerun
+from loadcurve.analysis.rerun import Rerun, judge_published, judge_rerun
 from loadcurve.cli.agreement import require_agreement
 from loadcurve.cli.commands.options import runs_there
 from loadcurve.cli.console import new_console
@@ -34,12 +34,6 @@ from loadcurve.server.temporary import temporary_folder
 PUBLISHED_SUFFIX = ".json"
 TRIALS_MAX = 1_000
 """More trials than this of a published run are not repeated."""
-_CODES: dict[RerunOutcome, int] = {
-    "reproduced": EXIT_DONE,
-    "not_reproduced": EXIT_INVALID,
-    "cannot_tell": EXIT_DONE,
-    "another_machine": EXIT_DONE,
-}
 
 
 @dataclass(frozen=True)
@@ -135,9 +129,14 @@ def _told(found: Rerun, options: RerunOptions) -> int:
         typer.echo(json.dumps(rerun_json(found), indent=2))
     else:
         new_console().print(rerun_lines(found))
-    if found.outcome == "cannot_tell" and options.is_strict:
-        return EXIT_UNDECIDED
-    return _CODES[found.outcome]
+    return exit_code_of(found, is_strict=options.is_strict)
+
+
+def exit_code_of(found: Rerun, *, is_strict: bool) -> int:
+    """Return what a rerun ends with, as a gate does: 3 is for what is shown, 5 for what is not decided."""
+    if found.is_contradicted:
+        return EXIT_INVALID
+    return EXIT_UNDECIDED if is_strict and not found.is_confirmed else EXIT_DONE
 
 
 def _fetched(url: str, folder: Path) -> Path:

@@ -145,7 +145,7 @@ def rerun(
     The study, its inputs, the seed and the options are the run's. Versions and settings that differ are
     named. Servers that are missing are installed, by version and digest, where the catalogue has packages
     and you agree. On another machine, the shapes of curves and the order of the servers are compared and no
-    figures are. Exit code 3 if a figure is not reproduced.
+    figures are. Exit code 3 if a figure is not reproduced, or on another machine a shape or the order.
     """
     from loadcurve.cli.rerun import RerunOptions, rerun_command
 
