@@ -17,14 +17,15 @@ from loadcurve.report.charts.figure import Figure, log_ticks, sweep_axis
 from loadcurve.report.charts.intervals import are_far_apart, bands_and_lines
 from loadcurve.report.charts.overlay import Overlay
 from loadcurve.report.charts.sweep import each_trial_chose, errors_figure, measure_figure
-from loadcurve.report.figures import parts
+from loadcurve.report.figures import curve_parts, parts
 from loadcurve.result.folder import Run
-from loadcurve.result.measures import MEASURES, THROUGHPUT
+from loadcurve.result.measures import MEASURES, MESSAGE_MEASURES, THROUGHPUT
 from loadcurve.result.records import PointRecord
 from loadcurve.result.rig import CeilingCurve
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_run as synthetic
 from support.findings import finding
+from support.measured_messages import FIGURES, deliveries
 
 LOOKS = appearances([*synthetic.SERVERS, "absent"])
 
@@ -106,6 +107,35 @@ def test_a_limit_is_a_line_in_the_figure_of_its_own_statistic_alone(run: Run):
     assert layers(measure_figure(MEASURES["p50"], *drawn(run), LOOKS, overlay), "rule") == []
 
 
+@pytest.mark.parametrize(
+    ("limit", "level", "label"),
+    [
+        ("first_event_p50 < 40ms", 40, "limit 40.0 ms"),
+        ("event_gap_p50 < 50ms", 50, "limit 50.0 ms"),
+        ("delivery_p50 < 5ms", 5, "limit 5.00 ms"),
+        ("events_delivered_share >= 99 %", 0.99, "limit 99 %"),
+        ("reach >= 99.9 %", 0.999, "limit 99.9 %"),
+    ],
+)
+def test_a_limit_on_messages_is_a_line_in_the_figure_of_its_measure_alone(run: Run, limit, level, label):
+    messages = {"messages": FIGURES, "deliveries": deliveries()}
+    records = [
+        synthetic.point_record(one.server, one.point["connections"], one.trial, one.block, **messages)
+        for one in run.points
+    ]
+    overlay = Overlay(objective=parse_objective(limit))
+    of_messages = synthetic.with_records(run, records)
+    [part] = curve_parts(of_messages, curves(of_messages), LOOKS, lambda _: overlay)
+    limited = {
+        title: [rows[0] for rows in layers(figure, "rule") if "label" in rows[0]]
+        for title, figure in {**part.messages, **part.latency}.items()
+    }
+    heading = next(one.heading for one in MESSAGE_MEASURES if limit.startswith(f"{one.name} "))
+    assert {title: rows for title, rows in limited.items() if rows} == {
+        heading: [{"y": pytest.approx(level), "label": label}]
+    }
+
+
 def test_a_limit_beyond_the_curves_is_within_the_axis(run: Run):
     overlay = Overlay(objective=parse_objective("p99 < 1s"))
     figure = measure_figure(MEASURES["p99"], *drawn(run), LOOKS, overlay)
@@ -157,6 +187,9 @@ def test_errors_are_the_share_of_all_trials_together_without_an_interval(run: Ru
     shares = {row["x"]: row["y"] for row in rows if row["server"] == "nginx"}
     assert shares == dict.fromkeys(synthetic.CONNECTIONS, 0) | {10: pytest.approx(100 * 50 / 1500, rel=1e-5)}
     assert {row["low"] for row in rows} == {None}
+    overlay = Overlay(objective=parse_objective("p99 < 10ms, errors < 0.5 %"))
+    limited = errors_figure(*drawn(failing), LOOKS, overlay=overlay)
+    assert layers(limited, "rule") == [[{"y": 0.5, "label": "limit 0.5 %"}]]
 
 
 def test_throughput_and_latency_have_an_axis_each(run: Run):

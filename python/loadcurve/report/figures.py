@@ -136,8 +136,8 @@ def curve_parts(
                 latency=known,
                 resources=_figures(resources, one, found, looks),
                 connections=_figures(connections, one, found, looks),
-                messages=_figures(messages, one, found, looks),
-                errors=errors_figure(one, found, looks, run.kind),
+                messages=_figures(messages, one, found, looks, overlay),
+                errors=errors_figure(one, found, looks, run.kind, overlay),
                 throughput_latency=throughput_latency_figure(one, found, looks, run.kind),
                 operations={
                     title: drawn

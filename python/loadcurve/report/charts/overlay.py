@@ -11,9 +11,9 @@ from loadcurve.explain.finding import Finding
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Row, at_pixel, colour, compact, shape, sweep_axis, tooltips
-from loadcurve.result.measures import LATENCIES, Measure
+from loadcurve.result.measures import LATENCIES, MESSAGE_MEASURES, Measure
 from loadcurve.result.rig import CeilingCurve
-from loadcurve.stats.slo import LATENCY_FIELDS, Objective
+from loadcurve.stats.slo import ERRORS, LATENCY_FIELDS, OF_MESSAGES, Limit, Objective
 
 SOFT = "#808080"
 FAR_ABOVE = 2.0
@@ -35,21 +35,33 @@ class Overlay:
 NOTHING = Overlay()
 
 
-def latency_bound(overlay: Overlay, measure: Measure) -> float | None:
-    """Return the limit in ms on a latency, of all requests or of one operation; ``None`` without any."""
+def bound_on(overlay: Overlay, measure: Measure) -> Limit | None:
+    """Return the limit on a measure: a latency of all requests or of one, or a figure of messages."""
     limits = overlay.objective.limits if overlay.objective else ()
-    latencies = (
-        one for one in limits if one.measure in LATENCY_FIELDS and one.operation == measure.operation
-    )
     column = measure.column_of_operation or measure.column
     return next(
-        (one.bound for one in latencies if LATENCIES[LATENCY_FIELDS[one.measure]].column == column), None
+        (one for one in limits if one.operation == measure.operation and _column(one) == column), None
     )
 
 
-def bound_marks(bound: float, vertical: altair.Y) -> list[altair.Chart]:
-    """Draw a limit as a horizontal line with its value."""
-    base = altair.Chart(altair.InlineData(values=[{"y": bound, "label": f"limit {units.number(bound)} ms"}]))
+def bound_on_errors(overlay: Overlay) -> Limit | None:
+    """Return the limit on the errors of the whole load."""
+    limits = overlay.objective.limits if overlay.objective else ()
+    return next((one for one in limits if one.measure == ERRORS and one.operation is None), None)
+
+
+def _column(limit: Limit) -> str | None:
+    """Return the column of the measure that a limit is on; ``None`` where no curve is of it alone."""
+    if limit.measure in OF_MESSAGES:
+        return next(one.column for one in MESSAGE_MEASURES if one.name == limit.measure)
+    latency = LATENCY_FIELDS.get(limit.measure)
+    return None if latency is None else LATENCIES[latency].column
+
+
+def bound_marks(limit: Limit, level: float, vertical: altair.Y) -> list[altair.Chart]:
+    """Draw a limit as a horizontal line at its level on the axis, with its value."""
+    bound = f"{units.number(limit.bound)} ms" if limit.is_on_time else f"{100 * limit.bound:g} %"
+    base = altair.Chart(altair.InlineData(values=[{"y": level, "label": f"limit {bound}"}]))
     return [
         base.mark_rule(strokeDash=[5, 3], color=SOFT).encode(y=vertical),
         base.mark_text(align="left", dx=4, dy=-6).encode(

@@ -33,15 +33,17 @@ from loadcurve.report.charts.overlay import (
     NOTHING,
     Overlay,
     bound_marks,
+    bound_on,
+    bound_on_errors,
     capacity_marks,
     ceiling_levels,
     ceiling_marks,
     ceiling_note,
     finding_marks,
-    latency_bound,
 )
 from loadcurve.result.measures import THROUGHPUT, Measure, point_key
 from loadcurve.stats.interval import Estimate
+from loadcurve.stats.slo import Limit
 
 SINGLE_TRIALS = "single_trials"
 """The signal that shows single trials; those whose point is invalid are always shown."""
@@ -59,10 +61,17 @@ class Drawn:
     """The axis is linear and begins at zero; that of other measures is logarithmic."""
     estimate: Callable[[CurvePoint], Estimate | None]
     values: Callable[[CurvePoint], Sequence[float | None]]
-    bound: float | None = None
+    limit: Limit | None = None
     """A limit on it, which is drawn as a line."""
+    per_bound: float = 1.0
+    """By how many the bound of a limit is multiplied for its level: 100 where a share is shown in percent."""
     marks_findings: bool = False
     has_ceiling: bool = False
+
+    @property
+    def level(self) -> float | None:
+        """Where the limit is on the axis; ``None`` without one."""
+        return None if self.limit is None else self.per_bound * self.limit.bound
 
 
 def measure_figure(
@@ -84,7 +93,7 @@ def measure_figure(
         from_zero=measure.from_zero,
         estimate=lambda at: at.estimate(measure),
         values=lambda at: at.values(measure),
-        bound=latency_bound(overlay, measure),
+        limit=bound_on(overlay, measure),
         marks_findings=is_main,
         has_ceiling=is_throughput,
     )
@@ -97,6 +106,7 @@ def errors_figure(
     curves: Sequence[Curve],
     looks: Mapping[str, Appearance],
     load: LoadKind = WEB,
+    overlay: Overlay = NOTHING,
 ) -> Figure | None:
     """Draw the share of requests that got no right answer, in percent; ``None`` where all of them did.
 
@@ -114,8 +124,10 @@ def errors_figure(
         from_zero=True,
         estimate=estimate,
         values=lambda at: [*map(_percent, at.requests.wrong, at.requests.due)],
+        limit=bound_on_errors(overlay),
+        per_bound=100,
     )
-    return _curve_figure(drawn, shown, curves, looks, SMALL_FIGURE_HEIGHT)
+    return _curve_figure(drawn, shown, curves, looks, SMALL_FIGURE_HEIGHT, overlay=overlay)
 
 
 def _percent(part: int, whole: int) -> float | None:
@@ -170,7 +182,8 @@ def _marks(
     overlay: Overlay,
     datasets: Datasets,
 ) -> list[altair.Chart]:
-    bound = [measure.bound] if measure.bound else []
+    level = measure.level
+    bound = [level] if level else []
     highest = extent(row["y"] for row in (*means, *trials) if row["y"])[1]
     ceiling = ceiling_levels(overlay, shown, highest) if measure.has_ceiling else []
     of_trials_too = (row["y"] for row in trials if row["y"])
@@ -213,9 +226,9 @@ def _marks(
         marks += ceiling_marks(overlay, shown, highest, vertical(), looks)
     if measure.marks_findings:
         marks += finding_marks(overlay, shown, means, vertical(), looks)
-    if measure.bound is not None:
-        marks += bound_marks(measure.bound, vertical())
-    if measure.bound is not None or measure.has_ceiling:
+    if measure.limit is not None and level is not None:
+        marks += bound_marks(measure.limit, level, vertical())
+    if level is not None or measure.has_ceiling:
         marks += capacity_marks(overlay, shown, looks)
     return marks
 
