@@ -94,6 +94,8 @@ def test_another_run_on_the_machine_is_named_once_and_not_for_each_server():
     slow = Caveat.of("cpus_shared", "its CPUs are those of the load")
     written = io.StringIO()
     display = RunDisplay(Console(file=written, width=200), live=False)
+    # It was seen when the run began, too.
+    display.note(beside.text)
     for server in ("nginx", "apache"):
         display._note_new_caveats(SimpleNamespace(server=server, caveats=[beside, slow]))
     said = written.getvalue()

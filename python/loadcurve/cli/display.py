@@ -74,6 +74,7 @@ class RunDisplay:
         self._progress: Progress | None = None
         self._attempt = 1
         self._shown_caveats: set[tuple[str, str]] = set()
+        self._noted: set[str] = set()
         self._said_of: set[tuple[str, str]] = set()
         """Servers, each with why it failed before the first trial."""
         self._said_in_full: list[tuple[str, str]] = []
@@ -116,6 +117,7 @@ class RunDisplay:
 
     def note(self, text: str) -> None:
         """Print a sentence above the display; where it goes to a file, it stays on one line."""
+        self._noted.add(text)
         self._console.print(Text(text), soft_wrap=not self._live)
 
     def server_failed(self, server: str, failure: ServerFailure) -> None:
@@ -210,7 +212,9 @@ class RunDisplay:
             concerned = "" if caveat.code == NOT_ALONE else f"{record.server}: "
             if (concerned, caveat.code) not in self._shown_caveats:
                 self._shown_caveats.add((concerned, caveat.code))
-                self.note(f"{concerned}{caveat.text}")
+                # Of the machine it may be known since before the first trial.
+                if (text := f"{concerned}{caveat.text}") not in self._noted:
+                    self.note(text)
 
     def __rich__(self) -> RenderableType:
         """Draw the three lines of the display: what is running, its figures, and how far the run is."""
