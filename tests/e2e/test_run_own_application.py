@@ -1,5 +1,6 @@
 """`loadcurve run` on one's own application: a study of eight lines, and the mistakes of the first hour."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -73,6 +74,15 @@ def test_a_study_of_one_command_measures_it_in_its_own_folder(application: Sandb
     again = application.run("run", "copy/study.toml", "--out", "again")
     assert again.returncode == 0, again.stderr
     assert len(read_run(application.work / "again").points) == 4
+
+
+def test_init_finds_a_path_that_the_application_describes_and_answers(application: Sandbox):
+    described = {"openapi": "3.1.0", "paths": {path: {"get": {}} for path in ("/gone", "/hello.txt")}}
+    application.write("app/openapi.json", json.dumps(described))
+    finished = application.run("init", "app/study.toml", "--command", SERVES_ITS_FOLDER)
+    assert finished.returncode == 0, finished.stderr
+    assert "so the study asks for /hello.txt, which /openapi.json of the application names" in finished.stderr
+    assert 'requests = ["/hello.txt"]' in (application.work / "app/study.toml").read_text()
 
 
 ON_SOCKET = """\

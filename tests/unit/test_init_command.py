@@ -1,17 +1,21 @@
 """`loadcurve init` writes a commented study for the servers that are installed, and keeps what is there."""
 
 import re
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from loadcurve.cli import init_path
 from loadcurve.cli.init import OwnApplication, chosen_text, study_text
 from loadcurve.errors import BadInput
 from loadcurve.loads.kinds import kind_of_protocol
+from loadcurve.runs.own_paths import AnsweredPaths
 from loadcurve.runs.prepare import checked_studies
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import CatalogRow, catalog_rows
+from loadcurve.study.model import Study
 from support.command import Command
 from support.read_study import read_study
 from support.tiny_study import write_entry
@@ -116,16 +120,81 @@ def test_a_program_of_the_environment_beside_the_study_is_the_one_that_starts_it
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)
     (programs / "serve").touch(mode=0o755)
-    ended = Command(tmp_path).run("init", "--command", given)
+    ended = Command(tmp_path).run("init", "--command", given, "--path", "/")
     read = read_study(tmp_path / "study.toml").servers["mine"].start
     assert [word.removeprefix(f"{tmp_path}/") for word in read] == start
     assert ("it is started by .venv/bin/serve" in ended.stderr) == start[0].startswith(".venv")
 
 
 def test_the_command_writes_a_study_of_both(tmp_path):
-    ended = Command(tmp_path).run("init", "--only", "limit", "--command", "app {port}")
+    ended = Command(tmp_path).run("init", "--only", "limit", "--command", "app {port}", "--path", "/")
     assert (ended.returncode, ended.stdout) == (0, "study.toml\n")
     assert list(read_study(tmp_path / "study.toml").servers) == ["limit", "mine"]
+
+
+def answering(monkeypatch, found):
+    """Let an own application answer so, without a start."""
+
+    def asked(document, *_):
+        assert list(document.to_model(Study).servers) == ["mine"]
+        return found
+
+    monkeypatch.setattr(init_path, "answered_paths", asked)
+
+
+def test_without_a_path_the_study_asks_for_one_that_the_application_answers(tmp_path, monkeypatch):
+    answering(monkeypatch, AnsweredPaths(404, named=["/items", "/users"]))
+    ended = Command(tmp_path).run("init", "--command", "app {port}")
+    assert [*read_study(tmp_path / "study.toml").load.requests] == ["/items"]
+    assert "GET / is answered with status 404, so the study asks for /items" in ended.stderr
+    assert "/users would do, too (--path)" in ended.stderr
+
+
+def test_an_application_that_answers_its_root_is_asked_for_that_without_a_word(tmp_path, monkeypatch):
+    answering(monkeypatch, AnsweredPaths(200, named=["/items"]))
+    ended = Command(tmp_path).run("init", "--command", "app {port}")
+    assert [*read_study(tmp_path / "study.toml").load.requests] == ["/"]
+    assert "/items" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (AnsweredPaths(404), "with status 404, not 200"),
+        (AnsweredPaths(302, leads_to="/shop?all"), "with status 302, which leads to /shop?all"),
+        (AnsweredPaths(401), "headers = { Authorization"),
+    ],
+)
+def test_where_no_path_is_known_nothing_is_written_and_the_command_to_repeat_is_whole(
+    tmp_path, monkeypatch, found, said
+):
+    answering(monkeypatch, found)
+    words = ["init", "own study.toml", "--only", "limit", "--command", "A='b c' app {port}"]
+    ended = Command(tmp_path).run(*words)
+    assert ended.returncode == 2
+    assert said in ended.stderr
+    assert not (tmp_path / "own study.toml").exists()
+    again = shlex.split(ended.stderr.splitlines()[-1])
+    assert again[:-2] == ["loadcurve", *words]
+    assert again[-2:] == ["--path", found.leads_to or "/PATH"]
+
+
+def test_a_program_that_does_not_start_is_an_error_with_its_output_and_nothing_is_written(tmp_path):
+    program = tmp_path / "app"
+    program.write_text("#!/bin/sh\necho no such module >&2\nexit 7\n")
+    program.chmod(0o755)
+    ended = Command(tmp_path).run("init", "--command", f"{program} {{port}}")
+    assert ended.returncode == 4
+    assert "ended with status 7 before it was ready. Nothing was written" in ended.stderr
+    assert "    no such module" in ended.stderr
+    assert not (tmp_path / "study.toml").exists()
+
+
+def test_a_file_that_is_there_is_named_before_anything_is_started(tmp_path, monkeypatch):
+    answering(monkeypatch, None)
+    (tmp_path / "study.toml").touch()
+    ended = Command(tmp_path).run("init", "--command", "app {port}")
+    assert "study.toml already exists and was not changed" in ended.stderr
 
 
 @pytest.mark.parametrize(

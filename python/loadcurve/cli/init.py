@@ -5,10 +5,11 @@ import re
 import shlex
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from loadcurve.cli.console import new_console
+from loadcurve.cli.init_path import path_answered
 from loadcurve.errors import BadInput, refusal
 from loadcurve.loads.kinds import DATABASE, WEB
 from loadcurve.server.catalog import load_catalog
@@ -26,6 +27,7 @@ from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.units import clock, plural
 
+DEFAULT_FILE = Path("study.toml")
 COMMENTS_AT = 28
 """The column where comments behind a line begin."""
 HEAD = """\
@@ -194,7 +196,8 @@ def init_command(file: Path, catalogs: Sequence[Path], given: InitGiven | None =
     cannot be written.
     """
     given = given or InitGiven()
-    own = None if given.command is None else _own_application(given.command, given.paths, file)
+    _require_new(file)
+    own = None if given.command is None else _own_application(given, catalogs, file)
     if own is not None and not given.only:
         text = own_study_text(file.name, own)
     else:
@@ -203,12 +206,6 @@ def init_command(file: Path, catalogs: Sequence[Path], given: InitGiven | None =
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(text)
-    except FileExistsError:
-        raise BadInput(
-            f"{file} already exists and was not changed; name another file: loadcurve init OTHER.toml"
-        ) from None
-    except FileNotFoundError:
-        raise BadInput(f"{file} cannot be written: there is no folder {file.parent}") from None
     except OSError as error:
         raise BadInput(f"{file} cannot be written: {refusal(error)}") from None
     study = TomlDocument.read(file).to_model(Study)
@@ -219,15 +216,37 @@ def init_command(file: Path, catalogs: Sequence[Path], given: InitGiven | None =
         new_console(stderr=True).print(line, soft_wrap=True)
 
 
-def _own_application(command: str, paths: Sequence[str], file: Path) -> OwnApplication:
+def _require_new(file: Path) -> None:
+    """Raise ``BadInput`` where a file is there already, or its folder is not: before anything is started."""
+    if file.exists() or file.is_symlink():
+        raise BadInput(
+            f"{file} already exists and was not changed; name another file: loadcurve init OTHER.toml"
+        )
+    if not file.parent.is_dir():
+        raise BadInput(f"{file} cannot be written: there is no folder {file.parent}")
+
+
+def _own_application(given: InitGiven, catalogs: Sequence[Path], file: Path) -> OwnApplication:
     folder = file.absolute().parent
-    command = _by_environment(command, folder)
-    return OwnApplication(
+    command = _by_environment(given.command or "", folder)
+    own = OwnApplication(
         command,
-        paths or ("/",),
+        given.paths or ("/",),
         has_revision=revision_of(folder) is not None,
         stays_root=_why_root(command, folder),
     )
+    if given.paths:
+        return own
+    path = path_answered(own_study_text(file.name, own), file, catalogs, _again(given, catalogs, file))
+    return replace(own, paths=(path,))
+
+
+def _again(given: InitGiven, catalogs: Sequence[Path], file: Path) -> str:
+    """Return the command that the person gave."""
+    words = ["loadcurve", "init", *([] if file == DEFAULT_FILE else [str(file)])]
+    words += [word for name in given.only for word in ("--only", name)]
+    words += [word for folder in catalogs for word in ("--catalog", str(folder))]
+    return shlex.join([*words, "--command", given.command or ""])
 
 
 def own_study_text(name: str, own: OwnApplication) -> str:

@@ -169,7 +169,12 @@ def init(
     ] = None,
     path: Annotated[
         list[str] | None,
-        typer.Option("--path", metavar="PATH", help="What --command is asked for, instead of /; repeatable."),
+        typer.Option(
+            "--path",
+            metavar="PATH",
+            help="What --command is asked for; without it, it is started once, and asked for / or, where "
+            "that is not answered with 200, for paths of its openapi.json. Repeatable.",
+        ),
     ] = None,
     only: OnlyOption = None,
     catalog: CatalogOption = None,
