@@ -22,13 +22,20 @@ BUILDS = {
 """What a person runs before the study, without a network."""
 
 
+FRAMEWORKS = {"flask": "gunicorn", "django": "gunicorn", "fastapi": "uvicorn"}
+"""Those of Python, with the program whose interpreter has them."""
+IN_ENVIRONMENT = ".venv/bin/"
+"""A framework of the system has no environment beside the application."""
+
+
 def recipe(sandbox: Sandbox, name: str) -> None:
     """Put the files of a recipe into the sandbox's folder."""
     files = {found["name"]: found["text"] for found in FILE.finditer(RECIPES.read_text())}
     own = {file.removeprefix(f"{name}/"): text for file, text in files.items() if file.startswith(f"{name}/")}
     assert own
     for file, text in own.items():
-        sandbox.write(file, text.replace(LONG_S, "1s").replace("1m", "200ms"))
+        shorter = text.replace(LONG_S, "1s").replace("1m", "200ms")
+        sandbox.write(file, shorter.replace(IN_ENVIRONMENT, ""))
 
 
 def ends_well(command: list[str]) -> bool:
@@ -37,11 +44,13 @@ def ends_well(command: list[str]) -> bool:
 
 def require_library(name: str) -> None:
     """Skip a recipe whose framework is not installed: no test installs one."""
-    gunicorn = shutil.which("gunicorn")
-    if name == "django" and gunicorn is not None:
-        python = Path(gunicorn).read_text().splitlines()[0].removeprefix("#!")
-        if not ends_well([*shlex.split(python), "-c", "import django"]):
-            pytest.skip(f"needs Django beside {gunicorn}; on Debian: apt-get install python3-django")
+    program = shutil.which(FRAMEWORKS.get(name, ""))
+    if program is not None:
+        python = Path(program).read_text().splitlines()[0].removeprefix("#!")
+        if not ends_well([*shlex.split(python), "-c", f"import {name}"]):
+            pytest.skip(f"needs {name} beside {program}; on Debian: apt-get install python3-{name}")
+    if name == "express" and not ends_well(["node", "-e", 'require("express")']):
+        pytest.skip("needs Express where Node.js looks for it; on Debian: apt-get install node-express")
     if name == "rails" and not ends_well(["ruby", "-e", 'require "action_controller/railtie"']):
         pytest.skip("needs Rails; on Debian: apt-get install ruby-railties")
     parent = MAVEN / "repository/org/springframework/boot/spring-boot-starter-parent"
@@ -68,6 +77,10 @@ def build(sandbox: Sandbox, name: str) -> None:
             "django",
             {"app-threads-1", "app-threads-4"},
             marks=[pytest.mark.needs("gunicorn"), pytest.mark.long],
+        ),
+        *(
+            pytest.param(name, {"app"}, marks=[pytest.mark.needs(program), pytest.mark.long])
+            for name, program in {"flask": "gunicorn", "fastapi": "uvicorn", "express": "node"}.items()
         ),
         pytest.param("asgi", {"app"}, marks=pytest.mark.needs("uvicorn")),
         pytest.param("node", {"app"}, marks=pytest.mark.needs("node")),

@@ -88,7 +88,7 @@ def test_each_command_has_arguments_that_the_program_takes(path, text, tmp_path,
         command.commands[words[1]].make_context(words[1], words[2:])
 
 
-OF_OTHERS = {"django"}
+OF_OTHERS = {"django", "fastapi", "flask"}
 """Modules of applications in examples, which this project does not need."""
 
 
