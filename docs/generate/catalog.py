@@ -26,6 +26,7 @@ _PLACES = {
     "entry": "the folder of `server.toml`",
     "group": "the group of the workers of root's server",
     "native": "the folder of Loadcurve's own programs",
+    "servers": "the folder that `loadcurve servers install` installs servers in",
     "password": "a password that each start draws anew",
     "port": "the port on which the server listens",
     "private": "the private folder of this start, with the configuration",

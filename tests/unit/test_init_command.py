@@ -42,8 +42,7 @@ def test_each_program_that_is_installed_is_measured_once_beside_limit(rows, tmp_
 
 def found(name, protocol, binary, version):
     """A server of the catalogue that is installed."""
-    ready = SimpleNamespace(path=None)
-    description = SimpleNamespace(kind=kind_of_protocol(protocol), title=name, ready=ready)
+    description = SimpleNamespace(kind=kind_of_protocol(protocol), title=name, may_serve_files=True)
     program = SimpleNamespace(binary=Path("/usr/sbin") / binary, version=version)
     return CatalogRow(SimpleNamespace(name=name, description=description), "found", program, None, None)
 
@@ -68,11 +67,11 @@ def test_databases_that_are_installed_are_named_as_what_takes_another_study(tmp_
     assert list(read_study(file).servers) == ["limit"]
 
 
-def test_a_server_of_calls_is_named_as_what_takes_another_study(tmp_path):
+def test_a_server_of_messages_is_named_as_what_takes_another_study(tmp_path):
     calls = found("grpc-go", "http", "loadcurve-grpc-go", "1.85.0")
-    calls.entry.description.ready.path = "/"
+    calls.entry.description.may_serve_files = False
     text = study_text("study.toml", [calls, found("nginx", "http", "nginx", "1.22.1")])
-    assert re.search(r"^# Servers of calls .*\n# Found here:\n# \[servers\.grpc-go\]", text, re.MULTILINE)
+    assert re.search(r"^# Servers of messages .*\n# Found here:\n# \[servers\.grpc-go\]", text, re.MULTILINE)
     file = tmp_path / "study.toml"
     file.write_text(text)
     assert list(read_study(file).servers) == ["limit", "nginx"]

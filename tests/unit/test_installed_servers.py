@@ -21,7 +21,7 @@ SCRIPT = '#!/bin/sh\necho demo 1.2 "$@"\n'
 OTHER_DIGEST = "0" * 64
 
 
-def recipe_for(registry: str, file: Path, program: str, **more: object) -> Recipe:
+def recipe_for(registry: str, file: Path, program: str | None, **more: object) -> Recipe:
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     package = {"name": "demo", "version": "1.2", "sha256": digest}
     release = {"release": "bookworm"} if registry == "debian" else {}
@@ -107,6 +107,20 @@ def test_pip_fetches_a_wheel_as_it_is_configured_which_finds_its_modules_whereve
     installed = install(recipe_for("pypi", wheel, "bin/demo"), tmp_path / "servers")
     monkeypatch.chdir("/")
     assert said_by(installed.program, "one two", "$3") == "demo 1.2 one two $3"
+
+
+def test_packages_of_pypi_without_a_program_are_for_python_which_finds_them_wherever_it_is_started(
+    wheel, tmp_path, monkeypatch
+):
+    installed = install(recipe_for("pypi", wheel, None), tmp_path / "servers", handing_over(wheel))
+    monkeypatch.chdir("/")
+    assert installed.program == tmp_path / "servers" / "demo" / "bin" / "python3"
+    assert said_by(installed.program, "-c", "import demo_module; print(demo_module.SAID)") == "demo 1.2"
+
+
+def test_packages_of_npm_need_a_program(npm_file):
+    with pytest.raises(ValueError, match="program is missing"):
+        recipe_for("npm", npm_file, None)
 
 
 @pytest.mark.needs("dpkg-deb")

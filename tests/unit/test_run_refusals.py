@@ -9,6 +9,7 @@ import pytest
 from loadcurve.errors import BadInput
 from loadcurve.runs.capacity import SearchOptions
 from loadcurve.runs.display import Display
+from loadcurve.runs.prepare import checked_studies
 from loadcurve.runs.study import RunOptions, StudyRun
 from loadcurve.server.catalog import load_catalog
 from loadcurve.stats.slo import parse_objective
@@ -240,6 +241,13 @@ def test_a_server_that_is_started_needs_content(tmp_path):
     text = study_text("[servers.limit]").replace('[content]\n"1k.txt" = "1KiB"\n', "")
     [said] = refusal_of(tmp_path, text)
     assert "content: missing; expected files or a folder for the server limit to serve" in said
+
+
+def test_a_server_of_messages_needs_none(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text(study_text("[servers.grpcio]").replace('[content]\n"1k.txt" = "1KiB"\n', ""))
+    [study] = checked_studies(file, catalog_of_the_package())
+    assert study.content is None
 
 
 @pytest.mark.parametrize(

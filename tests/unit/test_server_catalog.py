@@ -12,6 +12,7 @@ from loadcurve.server.catalog import load_catalog
 from loadcurve.server.container.found import containerfile_of
 from loadcurve.server.found import FoundServer, MissingServer, Overrides, find_server, with_blocks
 from loadcurve.server.install import install_command
+from loadcurve.server.installed.place import FOLDER_VARIABLE
 from loadcurve.server.settings import IntegerSetting, UnusableSetting
 from loadcurve.server.templates import quoted
 
@@ -53,10 +54,11 @@ def refusal(catalog, **parts) -> str:
 
 
 PACKAGED = """
-actix apache-1.3 apache-cgi apache-event apache-perl apache-php apache-prefork apache-ssi apache-worker
-caddy cherokee command envoy ferretdb grpc-go gunicorn h2o haproxy hyper hypercorn jetty lighttpd lighttpd-php
-limit mini-httpd mongodb nginx nginx-node-postgresql nginx-php nginx-php-postgresql node node-postgresql
-persistent pipelined postgresql puma python-http simple thttpd tomcat tonic url uvicorn varnish
+actix apache-1.3 apache-cgi apache-event apache-perl apache-php apache-prefork apache-ssi apache-worker bun
+caddy caddy-node-ws cherokee command envoy ferretdb grpc-go grpcio gunicorn h2o haproxy hyper hypercorn jetty
+lighttpd lighttpd-php limit mini-httpd mongodb nginx nginx-node-postgresql nginx-node-ws nginx-php
+nginx-php-postgresql node node-postgresql node-ws persistent pipelined postgresql puma python-http simple
+starlette thttpd tomcat tonic url uvicorn varnish
 """
 
 
@@ -129,7 +131,7 @@ def test_a_users_entry_replaces_the_packaged_one_of_the_same_name(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"), [("ngnix", "nginx"), ("nginx-nod", "nginx-node-postgresql"), ("ligh", "lighttpd")]
+    ("name", "meant"), [("ngnix", "nginx"), ("nginx-node-po", "nginx-node-postgresql"), ("ligh", "lighttpd")]
 )
 def test_an_unknown_server_is_bad_input_that_names_the_nearest(name, meant):
     with pytest.raises(BadInput, match=f'`{name}`.*did you mean "{meant}"'):
@@ -159,7 +161,8 @@ def test_an_unknown_key_is_named_with_file_line_and_the_nearest_key(catalog, tmp
         ('protocol = "mongo"', 'did you mean "mongodb"?'),
         ('protocol = "mongodb"', "url is missing"),
         ('url = "http://{address}:{port}"', "url is given without a protocol"),
-        (f'{DATABASE}\nready = {{ path = "/" }}', "a database, which has no paths"),
+        (f'{DATABASE}\nready = {{ path = "/" }}', "a database, which lets clients in"),
+        ('ready = { path = "/", connects = true }', "remove one of them"),
         (f'{DATABASE}\ncheck = ["{{content}}"]', "check names {content}"),
         (DATABASE.replace("{port}", "{scratch}"), "url names {scratch}"),
         (f'{DATABASE}\nprepare = ["{{password}}"]', "prepare names {password}"),
@@ -377,6 +380,16 @@ def test_a_program_is_the_last_match_of_the_first_pattern_that_has_any(catalog, 
 
 def test_where_no_pattern_matches_a_program_is_searched_by_its_name(catalog):
     assert find_server(catalog(binary='/no/such/*/demo", "echo')["demo"], {}).binary.name == "echo"
+
+
+def test_a_program_can_be_that_of_an_installed_server(catalog, tmp_path, monkeypatch):
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "servers"))
+    program = tmp_path / "servers" / "other" / "bin" / "echo"
+    program.parent.mkdir(parents=True)
+    program.symlink_to("/bin/echo")
+    entry = catalog(binary="{servers}/other/bin/echo", more='folders.its = ["{servers}/other"]')["demo"]
+    found = find_server(entry, {})
+    assert (found.binary, found.parts["its"]) == (program, tmp_path / "servers" / "other")
 
 
 def test_the_password_of_a_start_cannot_get_into_a_configuration(catalog):

@@ -77,7 +77,7 @@ FOUND_HERE = """\
 [servers.limit]
 """
 CALLS = """
-# Servers of calls take another study, with messages = "grpc" under [load] (docs/guides/messages.md).
+# Servers of messages take another study, with messages = "grpc" for example (docs/guides/messages.md).
 # Found here:
 """
 DATABASES = """
@@ -371,9 +371,9 @@ def chosen_text(
 
 
 def _serves_files(row: CatalogRow) -> bool:
-    """Say whether it is a web server of files: one that is ready by a path of its own answers calls."""
+    """Say whether it is a web server of files: one that is ready in another way answers messages."""
     description = row.entry.description
-    return description.kind is WEB and description.ready.path is None
+    return description.kind is WEB and description.may_serve_files
 
 
 def study_text(name: str, rows: Sequence[CatalogRow]) -> str:

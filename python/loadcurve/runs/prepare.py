@@ -297,7 +297,7 @@ def serve(found: Found | MissingServer, served: Served | None, cpus: CpuDivision
     folder, records = (None, {}) if served is None else (served.folder, served.records)
     if not found.kind.serves_content:
         folder, records = None, {}
-    elif served is None and not found.entry.description.is_own_program:
+    elif served is None and not (found.entry.description.is_own_program or found.entry.description.messages):
         raise BadInput(f"The server {found.entry.name} has no content to serve: the study sets none.")
     if isinstance(found, ServerOnMachine):
         return ServerElsewhere(found, folder, records, cpus.server)

@@ -160,7 +160,7 @@ def _ready_question(entry: CatalogEntry, arm: Arm, *, has_content: bool) -> Read
 def needs_content(entry: CatalogEntry, server: StudyServer) -> bool:
     """Whether a server serves the content of the study; its own program does where it is given it."""
     if not entry.description.is_own_program:
-        return entry.description.from_study is None
+        return entry.description.from_study is None and not entry.description.messages
     tables = [server, *(server.programs or ())]
     words = [word for table in tables for word in table.start or ()]
     values = [one for table in tables for one in table.environment.values()]

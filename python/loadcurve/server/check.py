@@ -66,7 +66,7 @@ class CatalogRow:
 def check_server(entry: CatalogEntry, overrides: Overrides = NOTHING_ELSE) -> CheckedServer:
     """Start a server, a web server with some generated content, verify every answer, and stop it.
 
-    Of an application, which serves no files, its ``ready.path`` has to be answered.
+    An application, which serves no files, has to be ready.
 
     Raises:
         BadInput: the server is one that only a study can name, or the ledger cannot be written.
@@ -90,11 +90,11 @@ def check_server(entry: CatalogEntry, overrides: Overrides = NOTHING_ELSE) -> Ch
 def _uses_content(entry: CatalogEntry) -> bool:
     """Say whether a web server serves files that are given to it, or is an application with its own pages.
 
-    Such a one says by ``ready.path`` what it answers, and nothing of it names the content.
+    Such a one is ready by other than a file, and nothing of it names the content.
     """
     description = entry.description
-    if description.ready.path is None:
-        return True
+    if description.messages or description.ready.is_of_files:
+        return description.may_serve_files
     texts = [*(description.prepare or []), *(description.start or []), *description.environment.values()]
     used = entry.templates.check(description.config.values(), description.template_names)
     return "content" in used.union(*map(placeholders, texts))

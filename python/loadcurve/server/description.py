@@ -11,7 +11,7 @@ from annotated_types import Gt
 from pydantic import AfterValidator, Field, model_validator
 
 from loadcurve.loads.kinds import KINDS, LoadKind, kind_of_protocol
-from loadcurve.protocol import ProtocolName
+from loadcurve.protocol import Messages, ProtocolName
 from loadcurve.server.install import Packages
 from loadcurve.server.installed.recipe import Recipe
 from loadcurve.server.preparation import PREPARE_LOG
@@ -23,10 +23,11 @@ from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.quantities import DurationS
 
-PLACES = frozenset({"entry", "native", "binary", "binary_folder"})
-"""Placeholders known before a start: the entry's folder, that of our programs, the server's program."""
+PLACES = frozenset({"entry", "native", "servers", "binary", "binary_folder"})
+"""Placeholders known before a start: the entry's folder, that of our programs, that of installed servers, the
+server's program."""
 
-BINARY_PLACES = frozenset({"entry", "native", "python"})
+BINARY_PLACES = frozenset({"entry", "native", "servers", "python"})
 """Placeholders of the server's program; ``{python}`` is the Python that runs Loadcurve."""
 
 START_PLACES = PLACES | {"private", "scratch", "content", "address", "port"}
@@ -139,8 +140,21 @@ class Ready(TomlTable):
 
     path: str | None = Field(default=None, pattern="^/")
     """The path that is requested; the first file of the content unless set. Databases have none."""
+    connects: bool = False
+    """Whether it is ready when it accepts a connection, because it answers no HTTP/1.1, as one of gRPC."""
     timeout_s: Timeout = Field(default=10.0, alias="timeout")
     """How long a start may take."""
+
+    @property
+    def is_of_files(self) -> bool:
+        """Say whether the server is ready by a file of the content; an application has none."""
+        return self.path is None and not self.connects
+
+    @model_validator(mode="after")
+    def _check_path(self) -> Self:
+        if self.path is not None and self.connects:
+            raise ValueError("path is given beside connects = true, which asks for none: remove one of them")
+        return self
 
 
 class Stop(TomlTable):
@@ -199,6 +213,8 @@ class ServerDescription(TomlTable):
     """
     protocol: ProtocolName = "http"
     """The server's protocol, which determines what can be requested and how it is verified."""
+    messages: list[Messages] = Field(default_factory=list)
+    """What messages it answers, if it is an application of messages that serves no files of the content."""
     url: str | None = None
     """Where a database that was started here is reached."""
     user: Annotated[list[str], Field(min_length=1)] | None = None
@@ -240,6 +256,11 @@ class ServerDescription(TomlTable):
     notes: list[str] = Field(default_factory=list)
     """Sentences that `loadcurve servers NAME` shows."""
 
+    @property
+    def may_serve_files(self) -> bool:
+        """Say whether the content may be what is served: a file of it shows then that the server is ready."""
+        return self.ready.is_of_files and not self.messages
+
     @model_validator(mode="after")
     def _check_program(self) -> Self:
         program = {"binary": self.binary, "version": self.version, "start": self.start}
@@ -262,8 +283,8 @@ class ServerDescription(TomlTable):
             raise ValueError(
                 "protocol is given together with from_study, which is only for web servers and URLs"
             )
-        if not self.kind.serves_content and self.ready.path is not None:
-            raise ValueError("ready.path is given for a database, which has no paths")
+        if not self.kind.serves_content and not self.ready.is_of_files:
+            raise ValueError("ready.path or ready.connects is given for a database, which lets clients in")
         return self
 
     @model_validator(mode="after")

@@ -383,6 +383,7 @@ def places(entry: CatalogEntry, binary: Path) -> dict[str, str]:
     return {
         "entry": str(entry.folder),
         "native": str(NATIVE_FOLDER),
+        "servers": str(servers_folder()),
         "binary": str(binary),
         "binary_folder": str(binary.parent),
     }
@@ -442,6 +443,7 @@ def _search_program(
     known = {
         "entry": entry.folder,
         "native": NATIVE_FOLDER,
+        "servers": servers_folder(),
         "python": sys.executable,
         "build": build and build.folder,
     }

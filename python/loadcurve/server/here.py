@@ -98,7 +98,9 @@ class Server(LiveServer):
         self._among = among
         self._life = Life()
         self._refusal: str | None = None
-        has_any = content_folder is not None and (description.ready.path or content)
+        has_any = description.messages or (
+            content_folder is not None and (content or not description.ready.is_of_files)
+        )
         is_asked = among is None or among.sign == "answer"
         if is_asked and description.kind.serves_content and not has_any and found.ready is None:
             raise BadInput("The server has nothing to serve: the content contains no file.")
@@ -261,9 +263,12 @@ class Server(LiveServer):
         )
 
     @property
-    def _usual_question(self) -> ReadyQuestion:
-        """What shows that a server of the catalogue is ready, which has content."""
-        path = self.found.entry.description.ready.path or "/" + quote(next(iter(self._content)))
+    def _usual_question(self) -> ReadyQuestion | None:
+        """What shows that a server of the catalogue is ready; ``None``: a connection."""
+        ready = self.found.entry.description.ready
+        if ready.connects:
+            return None
+        path = ready.path or "/" + quote(next(iter(self._content)))
         return ReadyQuestion(path, ONLY_OK)
 
     def _require_cpus(self) -> None:

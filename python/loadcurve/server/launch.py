@@ -376,9 +376,12 @@ class Launch:
             if self._user is not None:
                 # It may open its standard output anew, as /dev/stdout.
                 os.chown(log, *self._user.ids)
+        # What passes messages on may be a web server of files, too; here it has none.
+        none = folder / SCRATCH_FOLDER if self._entry.description.messages else None
+        served = content or none
         self._names |= {
             **settings,
-            **({} if content is None else {"content": str(content)}),
+            **({} if served is None else {"content": str(served)}),
             "private": str(folder),
             "scratch": str(folder / SCRATCH_FOLDER),
             **({SOCKET_PLACE: str(self._socket_path())} if self._on_socket else {}),

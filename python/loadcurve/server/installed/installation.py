@@ -14,7 +14,7 @@ from loadcurve.errors import BadInput, refusal, sentence
 from loadcurve.server.installed import fetch
 from loadcurve.server.installed.place import MANIFEST, UNPACKED, Installed, installed_server
 from loadcurve.server.installed.recipe import Recipe
-from loadcurve.server.installed.unpack import unpack, write_program
+from loadcurve.server.installed.unpack import PYTHON, unpack, write_program
 
 Fetch = Callable[[Recipe, Path], list[Path]]
 """Puts the packages of a recipe into a folder, and returns their files in the recipe's order."""
@@ -51,7 +51,7 @@ def install(recipe: Recipe, servers: Path, fetched: Fetch = fetch.fetched) -> In
         raise BadInput(f"{name} cannot be installed: {error}") from None
     installed = installed_server(name, servers)
     if installed is None:
-        raise BadInput(f"{name} cannot be installed: its program {recipe.program} cannot be run.")
+        raise BadInput(f"{name} cannot be installed: its program {recipe.program or PYTHON} cannot be run.")
     return installed
 
 

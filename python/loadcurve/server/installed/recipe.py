@@ -65,8 +65,8 @@ class Recipe(TomlTable):
     """The release of Debian that has the packages, such as `trixie`."""
     machine: Literal["x86_64", "any"] = "x86_64"
     """The processor that the packages are for."""
-    program: InnerPath
-    """The server's program among what was unpacked."""
+    program: InnerPath | None = None
+    """The server's program among what was unpacked; of packages of PyPI without one, Python with them."""
     arguments: list[str] = Field(default_factory=list)
     """Arguments before all others; `{folder}` is where the packages are unpacked."""
     libraries: list[InnerPath] = Field(default_factory=list)
@@ -78,6 +78,12 @@ class Recipe(TomlTable):
     def _check_release(self) -> Self:
         if (self.registry == "debian") != (self.release is not None):
             raise ValueError('release is the release of Debian: expected it with registry = "debian" alone')
+        return self
+
+    @model_validator(mode="after")
+    def _check_program(self) -> Self:
+        if self.program is None and self.registry != "pypi":
+            raise ValueError('program is missing: expected it, unless registry = "pypi"')
         return self
 
     @property

@@ -15,6 +15,7 @@ from loadcurve.server.installed.place import PROGRAMS, UNPACKED
 from loadcurve.server.installed.recipe import Recipe
 
 PYTHON_SCRIPT = b"#!"
+PYTHON = "python3"
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 
 
@@ -64,6 +65,8 @@ def write_program(recipe: Recipe, staged: Path, final: Path) -> str:
 
     Raises ``BadInput``: the packages hold no such program.
     """
+    if recipe.program is None:
+        return _write_script(staged / PROGRAMS / PYTHON, [_modules_in(final / UNPACKED)], [str(_python())])
     program = staged / UNPACKED / recipe.program
     if not program.is_file():
         raise BadInput(f"The packages hold no program {recipe.program}; expected it by the catalogue.")
@@ -71,29 +74,40 @@ def write_program(recipe: Recipe, staged: Path, final: Path) -> str:
     program.chmod(0o755)
     unpacked = final / UNPACKED
     own = staged / PROGRAMS / program.name
-    own.parent.mkdir(mode=0o755)
     with program.open("rb") as opened:
         is_python = recipe.registry == "pypi" and opened.read(2) == PYTHON_SCRIPT
     if not (is_python or recipe.arguments or recipe.libraries):
+        own.parent.mkdir(mode=0o755)
         own.symlink_to(os.path.relpath(program, own.parent))
         return own.name
     words = [
         str(unpacked / recipe.program),
         *(one.replace("{folder}", str(unpacked)) for one in recipe.arguments),
     ]
-    lines = ["#!/bin/sh"]
+    lines = []
     if recipe.libraries:
         paths = shlex.quote(":".join(str(unpacked / one) for one in recipe.libraries))
         lines.append(
             f"LD_LIBRARY_PATH={paths}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}; export LD_LIBRARY_PATH"
         )
     if is_python:
-        lines.append(f"PYTHONPATH={shlex.quote(str(unpacked))}; export PYTHONPATH")
+        lines.append(_modules_in(unpacked))
         words.insert(0, str(_python()))
-    lines.append(f'exec {shlex.join(words)} "$@"')
-    own.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    own.chmod(0o755)
-    return own.name
+    return _write_script(own, lines, words)
+
+
+def _modules_in(unpacked: Path) -> str:
+    """Return the line of a script by which Python finds the modules that were unpacked."""
+    return f"PYTHONPATH={shlex.quote(str(unpacked))}; export PYTHONPATH"
+
+
+def _write_script(script: Path, before: Sequence[str], words: Sequence[str]) -> str:
+    """Write a script that becomes the program of these words, with its own arguments; return its name."""
+    script.parent.mkdir(mode=0o755)
+    lines = ["#!/bin/sh", *before, f'exec {shlex.join(words)} "$@"']
+    script.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    script.chmod(0o755)
+    return script.name
 
 
 def _python() -> Path:
