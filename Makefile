@@ -267,6 +267,7 @@ bench-long: setup ## Measure what takes hours or root: a long point, imports, li
 	$(BIN)/python -m benches.history_speed
 	$(BIN)/python -m benches.copied_run
 	$(BIN)/python -m benches.site_speed
+	$(BIN)/python -m benches.ranking_windows
 	$(BIN)/python -m benches.request_lists
 	$(BIN)/python -m benches.pauses
 	$(BIN)/python -m benches.what_tools_hide

@@ -25,7 +25,9 @@ CLASSES = {
     "ImportOptions": "import",
     "CrosscheckOptions": "crosscheck",
 }
-NOT_HERE = ("--help", "--json", "--format", "--strict")
+NOT_HERE = ("--help", "--json", "--format", "--strict", "--dry-run")
+OF_SUITES = {"run": "--profile"}
+"""Options of commands for suites, which the functions do not run."""
 ARGUMENTS = {"capacity": "--slo"}
 """Options that the functions take by their place, as they are required."""
 NUMBERS = ("RPS", "CPS")
@@ -56,7 +58,8 @@ def _class(name: str, command: Any) -> str:  # noqa: ANN401 -- typer's own class
         "",
     ]
     for option in command.params:
-        if option.param_type_name != "option" or {*option.opts} & {*NOT_HERE, ARGUMENTS.get(command.name)}:
+        left_out = {*NOT_HERE, ARGUMENTS.get(command.name), OF_SUITES.get(command.name)}
+        if option.param_type_name != "option" or {*option.opts} & left_out:
             continue
         long = next(one for one in option.opts if one.startswith("--")).removeprefix("--").replace("-", "_")
         key = f"{long}_" if keyword.iskeyword(long) else long

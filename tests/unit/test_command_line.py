@@ -86,9 +86,9 @@ def test_what_is_typed_in_place_of_other_tools_options_exists_and_they_do_not():
             "there is no option -r (here it is -R, the rate); see loadcurve load --help",
         ),
         (
-            "run study.toml --dry-run",
+            "run study.toml --check",
             (
-                'there is no option --dry-run (here it is "loadcurve studies check STUDY", which says what '
+                'there is no option --check (here it is "loadcurve studies check STUDY", which says what '
                 "would run and how long it takes); see loadcurve run --help"
             ),
         ),

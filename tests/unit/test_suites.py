@@ -22,6 +22,7 @@ from support.read_study import read_study
 from support.tiny_study import study_text, write_missing_server
 
 SHORT_FORM_S = 600
+NIGHT_S = 8 * 3600
 ROOM_FOR_REPEATS = 1.5
 """A point is measured again where the machine was disturbed, and each run has a report."""
 
@@ -211,6 +212,58 @@ def test_a_suite_ends_with_the_code_of_a_study_that_is_not_in_order(command, ran
     ran.codes["one"] = EXIT_INVALID
     assert command.run("run", "mine", "--out", "out").returncode == EXIT_INVALID
     assert ran.found == [("one", None), ("two", None)]
+
+
+def test_a_profile_is_measured_alone_and_others_follow_in_the_same_folder(command, ran):
+    profiles = '[profiles]\nquiet = ["one"]\nloud = ["two"]\n'
+    write_suite_of(command, {"one": "[servers.limit]", "two": "[servers.limit]"}, profiles)
+    first = command.run("run", "mine", "--out", "out", "--profile", "quiet", "--seed", "7")
+    assert (first.returncode, ran.found) == (EXIT_DONE, [("one", None)])
+    record = synthetic.run_record()
+    synthetic.write_run(command.work / "out" / "one", record, synthetic.trial_records(record))
+    ran.found.clear()
+    assert command.run("run", "mine", "--resume", "out", "--profile", "loud").returncode == EXIT_DONE
+    assert ran.found == [("two", None)]
+    refused = command.run("run", "mine", "--profile", "lout")
+    assert refused.returncode == 2
+    assert "has no such profile; expected one of quiet, loud" in refused.stderr
+    single = command.run("run", "mine/one.toml", "--profile", "loud")
+    assert (single.returncode, "expected a suite" in single.stderr) == (2, True)
+
+
+def test_every_study_of_the_ranking_is_in_one_profile(ranking):
+    profiles = tomllib.loads(ranking.read_text())["profiles"]
+    assert sorted(name for names in profiles.values() for name in names) == sorted(
+        read_suite(ranking).studies
+    )
+
+
+def test_the_long_form_of_the_ranking_with_all_its_servers_takes_half_a_night(ranking):
+    studies = [read_study(file) for file in read_suite(ranking).studies.values()]
+    lengths_s = [estimated_duration_s(one, dict.fromkeys(one.arms, one.trials.most)) for one in studies]
+    assert sum(length_s or 0.0 for length_s in lengths_s) * ROOM_FOR_REPEATS <= NIGHT_S
+
+
+def test_a_dry_run_says_how_long_what_is_left_takes_and_measures_nothing(command, ran):
+    write_suite_of(command, {"one": "[servers.limit]", "two": "[servers.limit]"})
+    planned = command.run("run", "mine", "--dry-run", "--trials", "20")
+    assert planned.returncode == EXIT_DONE
+    assert not ran.found
+    command.run("run", "mine", "--out", "out", "--trials", "20")
+    record = synthetic.run_record()
+    synthetic.write_run(command.work / "out" / "one", record, synthetic.trial_records(record))
+    left = command.run("run", "mine", "--dry-run", "--resume", "out")
+    assert "measured" in left.stdout
+    # Both studies are alike, and one is measured.
+    assert (total_s(left.stdout), len(ran.found)) == (total_s(planned.stdout) / 2, 2)
+    alone = command.run("run", "mine/one.toml", "--dry-run")
+    assert (alone.returncode, "in full: " in alone.stdout) == (EXIT_DONE, True)
+
+
+def total_s(printed: str) -> float:
+    """The seconds of the line ``about M:SS in all``."""
+    minutes, seconds = printed.partition("\nabout ")[2].partition(" ")[0].split(":")
+    return 60 * float(minutes) + float(seconds)
 
 
 def test_only_one_server_is_measured_where_a_study_has_it(command, ran):

@@ -64,7 +64,7 @@ OF_A_LOAD: Final = {
 """By the option of ab, curl, hey, k6, oha, vegeta or wrk that ``loadcurve load`` has by another name."""
 INSTEAD: Final[Mapping[str, Mapping[str, str]]] = {
     "load": OF_A_LOAD,
-    "run": {"--check": _CHECK, "--dry-run": _CHECK},
+    "run": {"--check": _CHECK},
 }
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from loadcurve.analysis.ending import ending
 from loadcurve.cli.agreement import require_agreement
 from loadcurve.cli.console import new_console
 from loadcurve.cli.run import Followers, run_command, shown_steps
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
 from loadcurve.report.terminal_tables import FIGURES, NAMES, WRAPPED, Column, column_table
-from loadcurve.result.folder import require_new_folder
+from loadcurve.result.folder import read_run, require_new_folder
 from loadcurve.result.inputs import LeftOut
 from loadcurve.result.run_files import RUN_FILE, may_begin, new_folder
 from loadcurve.result.several import SUITE_FORMAT, SuiteRecord, read_suite_record, write_suite
@@ -45,7 +46,19 @@ class PlannedStudy:
     here: Sequence[str]
     """Those of its servers that are on this machine, or are built from what it has."""
     duration_s: float | None
-    """About how long it takes with these; ``None`` where nobody knows."""
+    """About how long it takes with these, of a resumed suite what is left; ``None`` where nobody knows."""
+    is_measured: bool = False
+    """Whether a resumed suite has all of it."""
+
+
+@dataclass(frozen=True)
+class SuitePart:
+    """What of a suite is to be measured now."""
+
+    profiles: Sequence[str] = ()
+    """Empty for all; other ones may follow by ``--resume``."""
+    is_planned_only: bool = False
+    """Whether to say what would be measured, and to end."""
 
 
 def suite_command(
@@ -53,6 +66,7 @@ def suite_command(
     options: RunOptions,
     followers: Followers,
     resumed: Path | None,
+    part: SuitePart,
     *,
     is_strict: bool,
     agrees: bool,
@@ -67,11 +81,16 @@ def suite_command(
     """
     if resumed is not None:
         options = _as_begun(read_suite_record(resumed), file, options.catalogs, resumed)
-    suite = read_suite(file, quick=options.quick)
+    suite = read_suite(file, quick=options.quick, profiles=part.profiles)
+    if not suite.studies:
+        raise BadInput(f"--quick measures no study of --profile {', '.join(part.profiles)}: leave it out")
     for study_file in suite.studies.values():
         require_agreement(str(study_file), is_given=agrees)
-    planned, rows = plan_of(suite, options)
+    planned, rows = plan_of(suite, options, resumed)
     talk = new_console(stderr=True)
+    if part.is_planned_only:
+        _show_plan(suite, planned, rows, new_console(), options)
+        return EXIT_DONE
     _show_plan(suite, planned, rows, talk, options)
     folder = resumed or options.out or new_folder(suite.name)
     if resumed is None:
@@ -88,7 +107,8 @@ def suite_command(
             code = _run_one(one, folder / one.name, options, followers, talk, is_strict=is_strict)
         finally:
             if code == EXIT_INTERRUPTED:
-                words = ("run", _argument(suite.name, file), "--resume", str(folder))
+                of_part = [word for name in part.profiles for word in ("--profile", name)]
+                words = ("run", _argument(suite.name, file), "--resume", str(folder), *of_part)
                 talk.print(shown_steps({words: "the studies that are left"}), soft_wrap=True)
         codes += [] if code is None else [code]
         if code == EXIT_INTERRUPTED:
@@ -101,8 +121,12 @@ def suite_command(
     return next((code for code in codes if code != EXIT_DONE), EXIT_DONE)
 
 
-def plan_of(suite: Suite, options: RunOptions) -> tuple[list[PlannedStudy], Mapping[str, CatalogRow]]:
+def plan_of(
+    suite: Suite, options: RunOptions, resumed: Path | None = None
+) -> tuple[list[PlannedStudy], Mapping[str, CatalogRow]]:
     """Return the studies of a suite as they are about to be run, and the servers of the catalogue.
+
+    Of one that is ``resumed`` from a folder, what is measured there takes no more time.
 
     Nothing is started or built. Raises ``BadInput``: a study or an option cannot be used.
     """
@@ -123,10 +147,19 @@ def plan_of(suite: Suite, options: RunOptions) -> tuple[list[PlannedStudy], Mapp
             continue
         servers = only or list(shown.servers)
         here = [one for one in servers if _is_here(rows.get(shown.servers[one].use))]
-        count = options.trials or shown.trials.most
+        done = 0 if resumed is None else _whole_blocks(resumed / name)
+        count = max((options.trials or shown.trials.most) - done, 0) if done is not None else 0
         duration_s = estimated_total_s([shown], dict.fromkeys(here, count))
-        planned.append(PlannedStudy(name, suite.studies[name], shown, only, here, duration_s))
+        planned.append(PlannedStudy(name, suite.studies[name], shown, only, here, duration_s, done is None))
     return planned, rows
+
+
+def _whole_blocks(folder: Path) -> int | None:
+    """Return how many blocks of a study are measured in a run folder; ``None`` where it is complete."""
+    if not (folder / RUN_FILE).exists():
+        return 0
+    ended = ending(read_run(folder))
+    return ended.blocks if ended.reason == "unfinished" else None
 
 
 def _argument(name: str, file: Path) -> str:
@@ -196,7 +229,7 @@ def _show_plan(
     columns: list[Column[PlannedStudy]] = [
         Column("study", lambda one: one.study.title, WRAPPED),
         Column("servers", lambda one: f"{len(one.here)} of {len(one.only or one.study.servers)}", NAMES),
-        Column("about", lambda one: "?" if one.duration_s is None else clock(one.duration_s), FIGURES),
+        Column("about", _length, FIGURES),
     ]
     talk.print(column_table(planned, columns))
     total_s = sum(one.duration_s or 0.0 for one in planned)
@@ -207,6 +240,13 @@ def _show_plan(
         if left_out.hint is not None:
             talk.print(Text(f"  {left_out.hint}:"))
             talk.print(Text(f"    {left_out.install}"), soft_wrap=True)
+
+
+def _length(one: PlannedStudy) -> str:
+    """Return how long a study takes, as the plan shows it."""
+    if one.is_measured:
+        return "measured"
+    return "?" if one.duration_s is None else clock(one.duration_s)
 
 
 def _left_out(planned: Iterable[PlannedStudy], rows: Mapping[str, CatalogRow]) -> LeftOut | None:

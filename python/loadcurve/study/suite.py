@@ -1,12 +1,13 @@
 """A suite: several studies that are run in turn and published side by side, each with its own question."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
+from loadcurve.errors import BadInput
 from loadcurve.study.bundled import SUITE_FILE, bundled_suites, study_name
 from loadcurve.toml.document import TomlDocument, TomlTable
 from loadcurve.toml.expected import Expected, nearest, show
@@ -31,6 +32,8 @@ class SuiteTable(TomlTable):
     """The names of its studies in their order; each is a file NAME.toml in the suite's folder."""
     quick: Names | None = None
     """Those that ``--quick`` measures; all unless they are given."""
+    profiles: dict[str, Names] = Field(default_factory=dict)
+    """What ``--profile NAME`` measures of them."""
 
     @model_validator(mode="after")
     def _names_studies_that_are_there(self, info: ValidationInfo) -> Self:
@@ -49,10 +52,13 @@ class SuiteTable(TomlTable):
             elif name not in there:
                 text = f"found {show(name)}; expected a study in this folder{nearest(name, there)}"
                 yield Problem(path, text)
-        for name in self.quick or []:
-            if name not in self.studies:
-                text = f"found {show(name)}; expected one of the studies{nearest(name, self.studies)}"
-                yield Problem(("quick",), text)
+        parts: dict[tuple[str, ...], Sequence[str]] = {("quick",): self.quick or []}
+        parts |= {("profiles", name): names for name, names in self.profiles.items()}
+        for where, names in parts.items():
+            for name in names:
+                if name not in self.studies:
+                    text = f"found {show(name)}; expected one of the studies{nearest(name, self.studies)}"
+                    yield Problem(where, text)
 
 
 @dataclass(frozen=True)
@@ -81,13 +87,19 @@ def find_suite(argument: str) -> Path | None:
     return bundled_suites().get(argument.removeprefix("studies/"))
 
 
-def read_suite(file: Path, *, quick: bool = False) -> Suite:
-    """Return a suite, of its short form only the studies that this measures.
+def read_suite(file: Path, *, quick: bool = False, profiles: Sequence[str] = ()) -> Suite:
+    """Return a suite, of its short form only the studies that this measures, and only those of ``profiles``.
 
-    Raises ``BadInput``: the file cannot be read as a suite, or names a study that is not there.
+    Raises ``BadInput``: the file cannot be read as a suite, names a study that is not there, or has no such
+    profile.
     """
     table = TomlDocument.read(file).to_model(SuiteTable)
-    names = table.quick or table.studies if quick else table.studies
+    if unknown := [name for name in profiles if name not in table.profiles]:
+        known = f"expected one of {', '.join(table.profiles)}" if table.profiles else "the suite has none"
+        raise BadInput(f"--profile {unknown[0]}: {file} has no such profile; {known}")
+    of_profiles = {name for profile in profiles for name in table.profiles[profile]}
+    of_length = table.quick or table.studies if quick else table.studies
+    names = [name for name in of_length if name in of_profiles or not profiles]
     return Suite(
         study_name(file), table.title, table.question, {name: file.parent / f"{name}.toml" for name in names}
     )

@@ -1,7 +1,8 @@
 """Subcommands that measure: studies, searches and cross-checks."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,7 @@ from loadcurve.cli.commands.options import (
     OnlyOption,
     OtlpOption,
     OutOption,
+    ProfileOption,
     QuickOption,
     ResumeOption,
     SeedOption,
@@ -29,6 +31,9 @@ from loadcurve.cli.commands.options import (
 from loadcurve.cli.interrupts import raise_on_interrupts
 from loadcurve.errors import BadInput
 from loadcurve.result.run_files import RUN_FILE, is_of_suite
+
+if TYPE_CHECKING:
+    from loadcurve.runs.study import RunOptions
 
 
 def run(
@@ -56,6 +61,10 @@ def run(
         str | None,
         typer.Option("--for", metavar="TIME", help="With --repeat-every: how long, such as 24h."),
     ] = None,
+    profile: ProfileOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be measured and for how long, and end.")
+    ] = False,
     yes: YesOption = False,
 ) -> None:
     """Run a study and write its run folder with report.html.
@@ -89,12 +98,30 @@ def run(
             param_hint="--resume",
         )
     if (suite := suite_of(study, resume)) is not None:
-        from loadcurve.cli.suite import suite_command
+        from loadcurve.cli.suite import SuitePart, suite_command
 
-        raise typer.Exit(suite_command(suite, options, followers, resume, is_strict=strict, agrees=yes))
+        part = SuitePart(tuple(profile or ()), dry_run)
+        raise typer.Exit(suite_command(suite, options, followers, resume, part, is_strict=strict, agrees=yes))
+    if profile:
+        raise typer.BadParameter("expected a suite, whose profiles it names", param_hint="--profile")
+    if dry_run:
+        _dry_run(study, options, kept)
     if study is not None:
         require_agreement(study, is_given=yes)
     raise typer.Exit(run_command(study, options, followers, resume, is_strict=strict))
+
+
+def _dry_run(study: str | None, options: "RunOptions", alone: "RunOptions") -> None:
+    """Print what a study would measure, in full and with ``--quick``, and end the command."""
+    from loadcurve.cli.studies import check_command
+
+    if study is None or options not in (alone, replace(alone, quick=True)):
+        raise typer.BadParameter(
+            "it shows a single study in full and with --quick; expected no other option than --catalog",
+            param_hint="--dry-run",
+        )
+    check_command(study, options.catalogs)
+    raise typer.Exit
 
 
 def suite_of(study: str | None, resumed: Path | None) -> Path | None:

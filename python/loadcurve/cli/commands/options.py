@@ -42,6 +42,12 @@ OnlyOption = Annotated[
 QuickOption = Annotated[
     bool, typer.Option("--quick", help="Shorter loads and fewer points, for a first look.")
 ]
+ProfileOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--profile", metavar="NAME", help="Of a suite only this profile, such as tls; may be repeated."
+    ),
+]
 YesOption = Annotated[
     bool, typer.Option("--yes", help="Run the study even if it may be of somebody else's making.")
 ]
