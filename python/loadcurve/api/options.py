@@ -113,6 +113,8 @@ class LoadOptions(TypedDict, total=False):
     """How many messages a client_stream call of gRPC has."""
     message_type: Literal["text", "binary"] | None
     """WebSocket: text or binary messages; default text."""
+    message_size: str | None
+    """WebSocket, gRPC: messages of this size, of letters."""
     subscribers: int | None
     """WebSocket: connections that listen to what others publish."""
     tls_version: Literal["1.2", "1.3"] | None

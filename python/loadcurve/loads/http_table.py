@@ -16,13 +16,14 @@ from pydantic import (
 from loadcurve.loads.asked import AskedRequest, asked_at, asked_of
 from loadcurve.loads.combinations import problems_of_combinations
 from loadcurve.loads.early_data import problems_of_early_data
-from loadcurve.loads.entries import path_of, source_of
+from loadcurve.loads.entries import RequestEntry, path_of, source_of
 from loadcurve.loads.grpc import SERVER_STREAM, problems_of_calls
 from loadcurve.loads.http_keys import HttpKeys
 from loadcurve.loads.messages import problems_of_websocket
 from loadcurve.loads.request_files import has_weight, naming_others, with_requests_read
 from loadcurve.loads.requests import VERIFIED_PATHS_MAX, LongList, sampled_paths
 from loadcurve.loads.sent import header_fields
+from loadcurve.loads.sized import MESSAGE_BYTES_MIN_OF_CALLS, encoded_letters, letters, problems_of_size
 from loadcurve.loads.table import Swept, Table
 from loadcurve.loads.way import Way
 from loadcurve.protocol import (
@@ -104,13 +105,17 @@ class HttpLoadTable(HttpKeys):
 
     def asked_for(self, path: str) -> AskedRequest:
         """Return the request for a path of which the list says nothing else."""
+        size = self.message_bytes
         if self.makes_calls:
-            return AskedRequest(
-                path, CALL_METHOD, self.headers, self.grpc.message, "status", name=path[1:] or None
-            )
+            # One that is shorter is a problem of the load, which has its requests all the same.
+            message: str | bytes = self.grpc.message
+            if size is not None and size >= MESSAGE_BYTES_MIN_OF_CALLS:
+                message = encoded_letters(size)
+            return AskedRequest(path, CALL_METHOD, self.headers, message, "status", name=path[1:] or None)
         # Streams need not end, so there is nothing that a whole answer could be compared with.
         rule = "status" if self.messages is not None and self.verify == "content" else self.verify
-        return AskedRequest(path, self.method, self.headers, self.body, rule, self.chunked)
+        body = self.body if size is None else letters(size)
+        return AskedRequest(path, self.method, self.headers, body, rule, self.chunked)
 
     def requests_for(self, paths: Collection[str]) -> list[AskedRequest]:
         """Return its requests for these paths, and a new one for each path that it does not have.
@@ -177,6 +182,11 @@ class HttpLoadTable(HttpKeys):
         yield from self._weights()
         yield from self._chunks()
         yield from problems_of_combinations(at, self.http, self.messages)
+        given = self.grpc.message if self.makes_calls else self.body
+        of_size = [*problems_of_size(at, self.messages, is_given=bool(given) or self._gives_own_bodies)]
+        if of_size:
+            yield from of_size
+            return
         asked = [self.asked_for("/")] if isinstance(self.requests, LongList) else self.asked
         yield from problems_of_early_data(at, http_family(self.http), asked)
         if self.makes_calls:
@@ -188,6 +198,14 @@ class HttpLoadTable(HttpKeys):
         if self.proxy_credentials is not None and self.proxy is None:
             yield Problem(("load", "proxy_credentials"), "only used with a proxy; set proxy as well")
         yield from self._problems_of_messages(at)
+
+    @property
+    def _gives_own_bodies(self) -> bool:
+        """Whether a request of the list has its own body."""
+        if isinstance(self.requests, LongList):
+            return False
+        own = [one for one in self.requests if isinstance(one, RequestEntry)]
+        return any(one.body is not None or (one.source is not None and one.source.body) for one in own)
 
     def _of_streams(self, at: Swept) -> list[KeyPath]:
         """Return what is said of streamed answers, by its place in the study."""

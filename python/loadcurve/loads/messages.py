@@ -6,7 +6,8 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from loadcurve.loads.grpc import Grpc, GrpcTable
-from loadcurve.loads.option import CommandLine, OfMessages, OnlyOver, OtherTools, Planned
+from loadcurve.loads.option import CommandLine, OfMessages, OnlyOver, OtherTools, Planned, Shown
+from loadcurve.loads.sized import MessageSize
 from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.values import Duration, PositiveCount
 from loadcurve.protocol import EVENTS, GRPC, HTTP1_1, HTTP2, WEBSOCKET, AskedHttp, Messages
@@ -100,6 +101,23 @@ class MessagesTable(LoadTable):
         OWN_MESSAGES,
     ] = None
     """With WebSocket: whether messages are sent as text, which is UTF-8 (the default), or as bytes."""
+    message_bytes: Annotated[
+        MessageSize | None,
+        CommandLine(
+            "--message-size",
+            help="WebSocket, gRPC: messages of this size, of letters.",
+            metavar="SIZE",
+            panel="Messages",
+            place=105,
+        ),
+        Shown(unit="bytes"),
+        Planned("translated"),
+        OfMessages((GRPC, WEBSOCKET)),
+        OWN_MESSAGES,
+    ] = Field(None, alias="message_size")
+    """With WebSocket or gRPC: how long each message is, in place of a body or message: of letters, and of
+    gRPC as an encoded message whose first field has them. With `subscribers` their marker comes on top.
+    """
 
     subscribers: Annotated[
         PositiveCount | None,

@@ -216,6 +216,7 @@ class HttpPlan(Plan):
         if self.load.makes_calls:
             run |= self.load.model_dump(mode="json", include={"messages", "grpc"})
             run["grpc"] |= {"call": self.load.grpc.kind(one.path for one in self._asked)}
+        run |= self.load.model_dump(mode="json", include={"message_bytes"})
         if has_streams(self.load.http):
             defaults = planned_in(type(self.load), "h2")
             run |= defaults | self.load.model_dump(include={*defaults}, exclude_none=True)

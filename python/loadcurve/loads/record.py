@@ -124,6 +124,8 @@ class HttpAsRun(_AsRun):
     """What answers are streams of; ``None`` where each is a whole."""
     grpc: CallsAsRun | None = None
     """``None`` where requests are no calls of gRPC."""
+    message_bytes: Count | None = None
+    """How long each message was, where the load says it; ``None`` where messages are given."""
     subscribers: Count | None = None
     """How many connections listened to what the others published; ``None`` where messages are answered."""
     think_s: Time = 0.0

@@ -1,10 +1,14 @@
 """Messages of a given size, which say nothing: what a sweep over the size of messages sends."""
 
+from collections.abc import Iterator
 from typing import Annotated, Final
 
 from pydantic import Field
 
+from loadcurve.loads.table import Swept
+from loadcurve.protocol import GRPC, Messages
 from loadcurve.toml.expected import Expected
+from loadcurve.toml.problems import Problem
 from loadcurve.toml.quantities import SizeBytes
 
 MESSAGE_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -42,3 +46,14 @@ def encoded_letters(size_bytes: int) -> bytes:
     groups = [count >> 7 * n & 0x7F for n in range(of_length)]
     length = bytes([*(group | _MORE for group in groups[:-1]), groups[-1]])
     return bytes([_FIRST_FIELD_OF_BYTES]) + length + letters(count).encode()
+
+
+def problems_of_size(at: Swept, messages: Messages | None, *, is_given: bool) -> Iterator[Problem]:
+    """Check that messages have a size or are given, and that those of calls can be so short."""
+    sizes = at.values("message_size")
+    if sizes and is_given:
+        text = "cannot be combined with a message or body that is given; keep one of the two"
+        yield Problem(at.place("message_size"), text)
+    if messages == GRPC and min(sizes, default=MESSAGE_BYTES_MIN_OF_CALLS) < MESSAGE_BYTES_MIN_OF_CALLS:
+        text = f"found {min(sizes):g}; expected {MESSAGE_BYTES_MIN_OF_CALLS} or more bytes of a call of gRPC"
+        yield Problem(at.place("message_size"), text)

@@ -27,6 +27,8 @@ LOAD_OPTIONS: Final = (
         metavar="TIME", panel="Messages", place=40),
     Row("message_type", "--message-type", Literal["text", "binary"],
         help="WebSocket: text or binary messages; default text.", panel="Messages", place=100),
+    Row("message_size", "--message-size", str, help="WebSocket, gRPC: messages of this size, of letters.",
+        metavar="SIZE", panel="Messages", place=105),
     Row("subscribers", "--subscribers", int,
         help="WebSocket: connections that listen to what others publish.", metavar="N", panel="Messages",
         place=110, minimum=1),
