@@ -253,6 +253,7 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.together_cost
 	$(BIN)/python -m benches.driven_cost
 	$(BIN)/python -m benches.command_start
+	$(BIN)/python -m benches.first_hour
 	$(BIN)/python -m benches.hostile_servers
 	$(BIN)/python -m benches.hostile_http2
 	$(BIN)/python -m benches.http3_cpu

@@ -184,8 +184,8 @@ def test_a_program_that_does_not_start_is_an_error_with_its_output_and_nothing_i
     program.chmod(0o755)
     ended = Command(tmp_path).run("init", "--command", f"{program} {{port}}")
     assert ended.returncode == 4
-    assert "ended with status 7 before it was ready. Nothing was written" in ended.stderr
-    assert "    no such module" in ended.stderr
+    assert "ended with status 7 before it was ready. Its output:\n    no such module" in ended.stderr
+    assert "Nothing was written." in ended.stderr
     assert not (tmp_path / "study.toml").exists()
 
 

@@ -246,7 +246,13 @@ def _again(given: InitGiven, catalogs: Sequence[Path], file: Path) -> str:
     words = ["loadcurve", "init", *([] if file == DEFAULT_FILE else [str(file)])]
     words += [word for name in given.only for word in ("--only", name)]
     words += [word for folder in catalogs for word in ("--catalog", str(folder))]
-    return shlex.join([*words, "--command", given.command or ""])
+    return f"{shlex.join(words)} --command {_quoted(given.command or '')}"
+
+
+def _quoted(command: str) -> str:
+    """Return a command as one word of a shell, within the quotes that it does not have itself."""
+    is_plain = "'" in command and not re.search(r'["$`\\!]', command)
+    return f'"{command}"' if is_plain else shlex.quote(command)
 
 
 def own_study_text(name: str, own: OwnApplication) -> str:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadcurve.cli.console import new_console
-from loadcurve.errors import BadInput
+from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.runs.own_paths import OPENAPI, ROOT, AnsweredPaths, answered_paths
 from loadcurve.server.answers import WHAT_HELPS
 from loadcurve.server.catalog import load_catalog
-from loadcurve.server.failure import ServerFailure
 from loadcurve.toml.document import TomlDocument
 
 NAMED_MAX = 3
@@ -21,14 +20,16 @@ def path_answered(text: str, file: Path, catalogs: Sequence[Path], again: str) -
     """Return the path that an application answers with 200; ``text`` is its study, to be written to ``file``.
 
     ``again`` is the command to repeat, without a path. Raises ``BadInput`` where none is known, and
-    ``ServerFailure`` where the application does not start; both say that nothing was written, and what to do.
+    ``NothingMeasured`` where the application does not start; both say that nothing was written.
     """
     document = TomlDocument(file, tomllib.loads(text), {})
     try:
         found = answered_paths(document, load_catalog(catalogs), _say)
-    except ServerFailure as failure:
-        advice = f"Nothing was written; to write the study without a start, name a path: {again} --path /PATH"
-        raise ServerFailure(failure.code, f"{failure.text} {advice}", failure.log_tail) from None
+    except NothingMeasured as failure:
+        raise NothingMeasured(
+            f"{failure}\nNothing was written. To write the study without a start, name a path:\n"
+            f"  {again} --path /PATH"
+        ) from None
     if found.path is None:
         raise BadInput(_what_to_name(found, again))
     if found.path != ROOT:

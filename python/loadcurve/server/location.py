@@ -14,6 +14,7 @@ from loadcurve.server.environment import environment_of_servers
 from loadcurve.server.privileges import ServerUser, confined
 from loadcurve.server.reach import may_run
 from loadcurve.server.start import ServerProcesses
+from loadcurve.toml.expected import nearest
 
 LOOPBACK = "127.0.0.1"
 """Where servers are reached that no other machine can reach."""
@@ -130,7 +131,8 @@ class ThisMachine:
     def given_program(self, program: Path) -> Path | str:
         """Return its path, or that it is missing or not executable."""
         if not program.is_file():
-            return f"there is no program {program}"
+            beside = sorted(one.name for one in program.parent.iterdir()) if program.parent.is_dir() else []
+            return f"there is no program {program}{nearest(program.name, beside)}"
         if not os.access(program, os.X_OK):
             return f"{program} is not executable; if it is the program, run: chmod +x {program}"
         return program.absolute()

@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import stdtrit
 
 from loadcurve.stats.interval import CONFIDENCE
 
@@ -41,6 +40,8 @@ def not_beaten(trials: Sequence[Sequence[float]], confidence: float = CONFIDENCE
     n, m = len(trials), len(trials[0])
     if n == 1 or m == 1:
         return [True] * m
+
+    from scipy.special import stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
 
     logs = np.log(np.asarray(trials, dtype=float))
     differences = logs[:, :, None] - logs[:, None, :]

@@ -16,7 +16,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import fdtrc
 
 from loadcurve.stats.complete import complete_rows
 from loadcurve.stats.interval import GEOMETRIC, Estimate, interval_of_logarithms, mean_interval
@@ -199,7 +198,12 @@ def _lack_of_fit(loads: Vector, rates: Vector) -> float:
     noise_freedom, misfit_freedom = (trials - 1) * (len(loads) - 1), len(loads) - 3
     pure_error = float((noise**2).sum()) / noise_freedom
     misfit = trials * float((residuals**2).sum()) / misfit_freedom
-    return 0.0 if pure_error == 0 else float(fdtrc(misfit_freedom, noise_freedom, misfit / pure_error))
+    if pure_error == 0:
+        return 0.0
+
+    from scipy.special import fdtrc  # noqa: PLC0415 - scipy must not slow the start of the command
+
+    return float(fdtrc(misfit_freedom, noise_freedom, misfit / pure_error))
 
 
 def _without_intervals(fit: ScalabilityFit) -> ScalabilityFit:
