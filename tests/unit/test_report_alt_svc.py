@@ -4,7 +4,8 @@ import pytest
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.analysis.connections import Range
-from loadcurve.report.alt_svc import ALT_SVC, announcements_in_terminal, announcements_table
+from loadcurve.report.alt_svc import announcements_in_terminal, announcements_table
+from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.html import render_page
 from loadcurve.report.section import Report
 from support.explained_run import CONNECTIONS, TRIALS, planted_run, speak_http3
@@ -52,7 +53,7 @@ def test_the_page_the_terminal_and_markdown_have_a_section_of_it(report: Report)
     lines = printed(announcements_in_terminal(report.analysis))
     assert f"asked: {asked}" in lines
     assert max(map(len, lines.splitlines())) <= 80
-    assert "### Where HTTP/3 was announced (Alt-Svc)" in "\n".join(report.drawn(ALT_SVC, ALT_SVC.markdown))
+    assert "### Where HTTP/3 was announced (Alt-Svc)" in markdown_bytes(report).decode()
 
 
 def test_a_run_whose_loads_name_the_port_has_no_such_section():

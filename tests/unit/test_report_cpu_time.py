@@ -80,7 +80,7 @@ def test_the_page_has_a_bar_for_each_side_of_each_point(run, analysis: Analysis)
     page = render_page(content)
     assert page.count('class="strip"') == len(analysis.cpu_times)
     assert "30 %: cc1 (2 processes) 30 % of a CPU" in page
-    for strip in everything(content)["cpu_times"]:
+    for strip in everything(content)["cpu_times"].rows:
         assert sum(width for _, _, width in strip.parts) == pytest.approx(100, abs=0.05)
 
 

@@ -127,8 +127,8 @@ def test_without_limits_it_is_said_how_many_of_them_are_invalid(tmp_path: Path):
 
 def test_the_page_has_all_loads_with_what_each_decided(run: Run, analysis: Analysis, tmp_path: Path):
     numbers = everything(Report(run, analysis))["numbers"]
-    place = [column.title for column in numbers.columns].index("limits")
-    said = {row.figures[0].shown: (row.figures[place].shown, row.verdict) for row in numbers.rows}
+    place = [column.heading for column in numbers.table.columns[1:]].index("limits")
+    said = {row.figures[0].shown: (row.figures[place].shown, row.verdict) for row in numbers.table.rows}
     assert len(said) == len(LOADS)
     assert said["1,550"] == ("held, late", "invalid")
     assert said["1,400"] == ("not judged", "invalid")

@@ -58,10 +58,12 @@ def test_the_analysis_names_the_trials_of_each_percentile(analysis: Analysis):
 def test_terminal_page_and_markdown_mark_the_percentile_and_say_why(run: Run, analysis: Analysis):
     content = Report(run, analysis)
     marked = [
-        row.figures[0].shown for row in everything(content)["numbers"].rows if "†" in row.figures[4].shown
+        row.figures[0].shown
+        for row in everything(content)["numbers"].table.rows
+        if "†" in row.figures[4].shown
     ]
     assert marked == ["10"]
-    assert not any("†" in row.figures[2].shown for row in everything(content)["numbers"].rows)
+    assert not any("†" in row.figures[2].shown for row in everything(content)["numbers"].table.rows)
     for form in (
         printed(summary(Report(run, analysis)), width=80),
         Page(render_page(content)).text,

@@ -29,12 +29,11 @@ def content() -> Report:
 
 def test_the_mark_stands_where_some_trials_have_the_percentile_and_others_have_not(content: Report):
     numbers = everything(content)["numbers"]
-    titles = [column.title for column in numbers.columns]
     marked = {
-        (row.figures[0].shown, title)
-        for row in numbers.rows
-        for title, cell in zip(titles, row.figures, strict=True)
-        if PARTIAL.sign in cell.shown
+        (row.figures[0].shown, column.heading)
+        for row in numbers.table.rows
+        for column in numbers.table.on("page")
+        if PARTIAL.sign in str(column.cell(row))
     }
     # None has a p99.9 there, which is absent, and all have a p50.
     assert marked == {("10", "p99, ms")}

@@ -240,7 +240,7 @@ def test_single_figures_stand_on_the_page_with_the_machine_and_without_a_curve(t
     run = run_beside(tmp_path, servers={}, facts=[fact], machine="a t2.micro", year=2020)
     found = published(run)
     assert found.source == "A paper, 2020, measured on a t2.micro"
-    assert [(row.name, row.value, row.at) for row in found.facts] == [
+    assert [(row.name, row.value, row.at) for row in found.facts.rows] == [
         ("Longest request time", "3,418 ms", "concurrency 500")
     ]
     page = render_run(run)

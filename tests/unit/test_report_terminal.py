@@ -12,18 +12,11 @@ from rich.text import Text
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.answer import answer_words
+from loadcurve.report.column import NAMES, Column
 from loadcurve.report.long_table import summary_table
 from loadcurve.report.section import Report
 from loadcurve.report.terminal import print_results, summary
-from loadcurve.report.terminal_tables import (
-    CHARACTERS_MAX,
-    NAMES,
-    Column,
-    as_it_is,
-    bounded,
-    column_table,
-    point_column,
-)
+from loadcurve.report.terminal_tables import CHARACTERS_MAX, as_it_is, bounded, column_table, point_column
 from loadcurve.result.folder import read_run
 from loadcurve.units import listing
 from support import synthetic_run as synthetic

@@ -12,7 +12,8 @@ from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
 from loadcurve.loads.kinds import DATABASE, KINDS
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.protocol import HTTP_VERSIONS
-from loadcurve.report.terminal_tables import WORDS, Column, column_table, facts_table
+from loadcurve.report.column import WORDS, Column
+from loadcurve.report.terminal_tables import column_table, facts_table
 from loadcurve.tools.catalog import Tool, tool_named, tools
 from loadcurve.tools.table import Abilities, ToolTable
 from loadcurve.units import ABSENT, time_step

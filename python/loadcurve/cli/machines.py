@@ -12,7 +12,8 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.machines.clock import compared_over
 from loadcurve.machines.ssh import SshMachine
 from loadcurve.machines.table import MachineTable
-from loadcurve.report.terminal_tables import WORDS, Column, column_table, facts_table
+from loadcurve.report.column import WORDS, Column
+from loadcurve.report.terminal_tables import column_table, facts_table
 from loadcurve.result.link import LinkRecord
 from loadcurve.runs.machines import reached
 from loadcurve.study.find import find_study

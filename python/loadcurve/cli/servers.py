@@ -15,7 +15,8 @@ from loadcurve.cli.console import new_console
 from loadcurve.cli.server_installation import in_words
 from loadcurve.errors import BadInput
 from loadcurve.loads.kinds import KINDS
-from loadcurve.report.terminal_tables import WORDS, WRAPPED, Column, column_table, facts_table
+from loadcurve.report.column import WORDS, WRAPPED, Column
+from loadcurve.report.terminal_tables import column_table, facts_table
 from loadcurve.server.catalog import CatalogEntry, load_catalog
 from loadcurve.server.check import CatalogRow, CheckedServer, catalog_rows, check_server
 from loadcurve.server.container.found import location_of

@@ -9,7 +9,8 @@ from rich.text import Text
 from loadcurve.cli.agreement import print_effects
 from loadcurve.cli.console import new_console
 from loadcurve.errors import BadInput
-from loadcurve.report.terminal_tables import NAMES, WRAPPED, Column, column_table
+from loadcurve.report.column import NAMES, WRAPPED, Column
+from loadcurve.report.terminal_tables import column_table
 from loadcurve.runs.prepare import checked_studies
 from loadcurve.server.catalog import catalogs_of, load_catalog
 from loadcurve.study.bundled import STUDY_FILE, SUITE_FILE, bundled_studies, bundled_suites

@@ -13,7 +13,8 @@ from loadcurve.cli.console import new_console
 from loadcurve.cli.run import Followers, run_command, shown_steps
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.exit_codes import EXIT_DONE, EXIT_INTERRUPTED, EXIT_INVALID
-from loadcurve.report.terminal_tables import FIGURES, NAMES, WRAPPED, Column, column_table
+from loadcurve.report.column import FIGURES, NAMES, WRAPPED, Column
+from loadcurve.report.terminal_tables import column_table
 from loadcurve.result.folder import read_run, require_new_folder
 from loadcurve.result.inputs import LeftOut
 from loadcurve.result.run_files import RUN_FILE, may_begin, new_folder

@@ -1,6 +1,6 @@
 """Where servers announced HTTP/3, by which request, and what that took."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -8,10 +8,12 @@ from rich.text import Text
 from loadcurve import units
 from loadcurve.analysis.alt_svc import AnnouncementOfServer
 from loadcurve.analysis.analysis import Analysis
+from loadcurve.report.column import Column
 from loadcurve.report.range_words import range_in_words
 from loadcurve.report.section import Grid, Section, grid_in_markdown
 from loadcurve.report.terminal_tables import lines_by_server
 
+HEADING = "Where HTTP/3 was announced (Alt-Svc)"
 CAPTION = (
     "The loads went where the server said in its Alt-Svc. It was asked by HTTP/1.1 over TLS, outside of all "
     "loads and figures: a client that learns of HTTP/3 in this way pays that time, from connecting by TCP to "
@@ -24,20 +26,16 @@ def announcements_table(analysis: Analysis) -> Grid | None:
     """Return what each server announced; ``None`` where no load followed such a thing."""
     if not analysis.announcements:
         return None
-    columns = {"server": _server, **_COLUMNS}
-    return Grid.of("Where HTTP/3 was announced (Alt-Svc)", analysis.announcements, columns, CAPTION)
+    columns = [Column[AnnouncementOfServer]("server", lambda one: one.server), *_COLUMNS]
+    return Grid.of(analysis.announcements, columns, CAPTION)
 
 
 def announcements_in_terminal(analysis: Analysis) -> Table:
     """Return a few lines for each server, which fit 80 columns."""
     return lines_by_server(
-        (one.server, "\n".join(f"{title}: {words(one)}" for title, words in _COLUMNS.items()))
+        (one.server, "\n".join(f"{column.heading}: {column.cell(one)}" for column in _COLUMNS))
         for one in analysis.announcements
     )
-
-
-def _server(one: AnnouncementOfServer) -> str:
-    return one.server
 
 
 def _listed(texts: Sequence[str]) -> str:
@@ -48,14 +46,13 @@ def _asked(one: AnnouncementOfServer) -> str:
     return f"{units.plural(one.asked, 'time')} for {units.plural(one.loads, 'load')}: {_listed(one.requests)}"
 
 
-_COLUMNS: dict[str, Callable[[AnnouncementOfServer], str]] = {
-    "said": lambda one: _listed(one.said),
-    "loaded at": lambda one: _listed(one.addresses),
-    "asked": _asked,
-    "took": lambda one: f"{range_in_words(one.took_ms)} ms",
-    "good for": lambda one: f"{range_in_words(one.max_age_s, units.setting)} s",
-}
-"""The words of each column by its title."""
+_COLUMNS: Sequence[Column[AnnouncementOfServer]] = (
+    Column("said", lambda one: _listed(one.said)),
+    Column("loaded at", lambda one: _listed(one.addresses)),
+    Column("asked", _asked),
+    Column("took", lambda one: f"{range_in_words(one.took_ms)} ms"),
+    Column("good for", lambda one: f"{range_in_words(one.max_age_s, units.setting)} s"),
+)
 
 ALT_SVC: Section[Grid | None] = Section(
     "announced",
@@ -64,8 +61,9 @@ ALT_SVC: Section[Grid | None] = Section(
     None,
     page="grid",
     terminal=lambda report, _: [
-        Text("\nWhere HTTP/3 was announced (Alt-Svc)", style="bold"),
+        Text(f"\n{HEADING}", style="bold"),
         announcements_in_terminal(report.analysis),
     ],
     markdown=grid_in_markdown,
+    heading=HEADING,
 )

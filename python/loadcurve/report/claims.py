@@ -1,6 +1,6 @@
 """The claims of a study's authors in words: what each says, what the run says of it, and what decides."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -11,6 +11,7 @@ from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.claims import JudgedClaim, JudgedOffer, Obstacle
 from loadcurve.report import text
+from loadcurve.report.column import Column
 from loadcurve.report.markdown import table_of_words
 from loadcurve.report.section import Report, Section
 from loadcurve.report.shown import Shown
@@ -18,6 +19,7 @@ from loadcurve.result.measures import PUBLISHED_MEASURES, Measure
 from loadcurve.stats.claims import Outcome
 from loadcurve.stats.peak import Greatest
 
+HEADING = "Claims of the authors"
 OUTCOMES: dict[Outcome, str] = {
     "replicated": "replicated",
     "not_replicated": "not replicated",
@@ -60,7 +62,7 @@ class ClaimsInTerminal:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw one row for each claim: its outcome, and beside it what it says and why."""
-        yield Text.assemble(("Claims of the authors", "bold"), f": {outcomes_in_words(self.rows)}")
+        yield Text.assemble((HEADING, "bold"), f": {outcomes_in_words(self.rows)}")
         table = Table.grid(padding=(0, 2))
         for row in self.rows:
             table.add_row(Text(row.title, style=_STYLES[row.outcome]), Text(f"{row.text} {row.why}"))
@@ -242,13 +244,13 @@ def _why_of_ratio(judged: JudgedClaim, shown: Shown) -> str:
 
 
 def _in_markdown(_report: Report, claims: Sequence[ClaimRow]) -> Iterable[str]:
-    columns: dict[str, Callable[[ClaimRow], str]] = {
-        "outcome": lambda one: one.title,
-        "claim": lambda one: one.text,
-        "what was checked": lambda one: one.statement,
-        "why": lambda one: one.why,
-    }
-    return ["### Claims of the authors", table_of_words(claims, columns)]
+    columns: list[Column[ClaimRow]] = [
+        Column("outcome", lambda one: one.title),
+        Column("claim", lambda one: one.text),
+        Column("what was checked", lambda one: one.statement),
+        Column("why", lambda one: one.why),
+    ]
+    return [table_of_words(claims, columns)]
 
 
 CLAIMS: Section[list[ClaimRow]] = Section(
@@ -259,4 +261,5 @@ CLAIMS: Section[list[ClaimRow]] = Section(
     page="claims",
     terminal=lambda _, claims: [Text(), ClaimsInTerminal(claims)],
     markdown=_in_markdown,
+    heading=HEADING,
 )

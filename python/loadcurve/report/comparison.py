@@ -18,15 +18,10 @@ from loadcurve.analysis.unusable import Unusable
 from loadcurve.errors import sentence
 from loadcurve.loads.values import Point
 from loadcurve.report import text
+from loadcurve.report.column import WORDS, Column, Layout
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.leader import first_named
-from loadcurve.report.terminal_tables import (
-    WORDS,
-    Column,
-    Layout,
-    column_table,
-    server_column,
-)
+from loadcurve.report.terminal_tables import column_table, server_column
 from loadcurve.result.differences import Difference
 from loadcurve.result.measures import MEASURES
 from loadcurve.stats.power import TRIALS_MAX

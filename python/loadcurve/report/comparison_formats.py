@@ -1,7 +1,7 @@
 """A comparison for places that do not show a terminal: a pull request's summary, and a CI's list of tests."""
 
 from functools import partial
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 from xml.etree.ElementTree import Element, SubElement
 
 from loadcurve.analysis.change import Change, Outcome
@@ -9,6 +9,7 @@ from loadcurve.analysis.comparison import RunComparison
 from loadcurve.analysis.gate import Gate
 from loadcurve.analysis.missing import MissingFigure
 from loadcurve.report import text
+from loadcurve.report.column import Column
 from loadcurve.report.comparison import (
     SHOWN,
     changes_in_words,
@@ -28,9 +29,6 @@ from loadcurve.report.comparison import (
 from loadcurve.report.markdown import escaped, listed, table_of_words
 from loadcurve.report.suite import as_junit
 from loadcurve.units import ABSENT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def comparison_markdown(comparison: RunComparison, gate: Gate | None) -> str:
@@ -136,11 +134,11 @@ def _table(comparison: RunComparison) -> list[str]:
     for change in (*comparison.curves, *comparison.points):
         where = "the whole curve" if change.point is None else text.point(change.point)
         by_place.setdefault((change.server, where), {})[change.measure.name] = change
-    columns: dict[str, Callable[[Row], str]] = {
-        "server": lambda row: row[0][0],
-        "at": lambda row: row[0][1],
-        **{one.title: partial(_cell, one.name) for one in SHOWN},
-    }
+    columns: list[Column[Row]] = [
+        Column("server", lambda row: row[0][0]),
+        Column("at", lambda row: row[0][1]),
+        *(Column(one.title, partial(_cell, one.name)) for one in SHOWN),
+    ]
     return [table_of_words(by_place.items(), columns)] if by_place else []
 
 

@@ -16,6 +16,7 @@ from loadcurve.analysis.connections import (
     Range,
     Streams,
 )
+from loadcurve.report.column import Column
 from loadcurve.report.section import Grid, Section, grid_in_markdown
 from loadcurve.report.terminal_tables import lines_by_server
 
@@ -28,12 +29,15 @@ def connections_table(analysis: Analysis) -> Grid | None:
     found = analysis.connections
     if not found:
         return None
-    said = {title: words for title, words in _COLUMNS.items() if any(map(words, found))}
-    columns: dict[str, Callable[[ConnectionsOfServer], str]] = {
-        "server": lambda one: one.server,
-        **{title: partial(_said_or_absent, words) for title, words in said.items()},
-    }
-    return Grid.of("Connections", found, columns)
+    columns: list[Column[ConnectionsOfServer]] = [
+        Column("server", lambda one: one.server),
+        *(
+            Column(heading, partial(_said_or_absent, words))
+            for heading, words in _WORDS.items()
+            if any(map(words, found))
+        ),
+    ]
+    return Grid.of(found, columns)
 
 
 def _said_or_absent(words: Callable[[ConnectionsOfServer], str], one: ConnectionsOfServer) -> str:
@@ -164,7 +168,7 @@ def _range(found: Range | None, words: Callable[[float], str] = units.number) ->
     return least if least == greatest else f"{least} to {greatest}"
 
 
-_COLUMNS: dict[str, Callable[[ConnectionsOfServer], str]] = {
+_WORDS: dict[str, Callable[[ConnectionsOfServer], str]] = {
     "protocol": _protocol,
     "agreed": _of_encryption(_all_agreed),
     "certificate": _certificates,
@@ -175,7 +179,7 @@ _COLUMNS: dict[str, Callable[[ConnectionsOfServer], str]] = {
     "waits for a stream": _waits,
     "moved and ended": _ended,
 }
-"""The words of each column by its title; nothing where a server has nothing to say there."""
+"""The words of each column by its heading; nothing where a server has nothing to say there."""
 
 CONNECTIONS: Section[Grid | None] = Section(
     "connections",
@@ -188,4 +192,5 @@ CONNECTIONS: Section[Grid | None] = Section(
         connections_in_terminal(report.analysis),
     ],
     markdown=grid_in_markdown,
+    heading="Connections",
 )

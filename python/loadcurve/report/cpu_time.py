@@ -1,6 +1,6 @@
 """Whose the time of CPUs was: strips for the page, a few rows for the terminal, a line for one load."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -13,17 +13,11 @@ from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.cpu_time import DividedCpus
 from loadcurve.report import text
+from loadcurve.report.column import NAMES, NO_TABLE, PAGE, SERVER_WIDTH, SERVERS, Column, Tabulated
 from loadcurve.report.cpu_parts import cpus_in_words, in_words, known
-from loadcurve.report.markdown import table_of_words
+from loadcurve.report.markdown import tabulated
 from loadcurve.report.section import Report, Section
-from loadcurve.report.terminal_tables import (
-    NAMES,
-    POINT_WIDTH,
-    SERVER_WIDTH,
-    SERVERS,
-    Column,
-    column_table,
-)
+from loadcurve.report.terminal_tables import POINT_WIDTH, column_table
 from loadcurve.result.cpu_time import PARTS
 
 
@@ -44,9 +38,17 @@ class Strip:
     """The largest share of others in any trial, with the programs that used most."""
 
 
-def strips(analysis: Analysis) -> list[Strip]:
+def strips(analysis: Analysis) -> Tabulated[Strip]:
     """Return a bar for each side of each point of each server, as far as that is known."""
-    return [_strip(one, analysis.keys) for one in analysis.cpu_times]
+    columns: list[Column[Strip]] = [
+        Column("server", lambda one: one.server, on_page="server"),
+        *(Column(text.key_title(key), partial(_setting, place)) for place, key in enumerate(analysis.keys)),
+        Column("CPUs", lambda one: one.whose, on_page="words"),
+        Column("time", lambda one: one.words, on_page="parts"),
+        Column("soft interrupts", lambda one: one.softirq, forms=PAGE),
+        Column("others, in the trial with most", lambda one: one.others, on_page="prose"),
+    ]
+    return Tabulated(columns, [_strip(one, analysis.keys) for one in analysis.cpu_times])
 
 
 def _strip(one: DividedCpus, keys: Sequence[str]) -> Strip:
@@ -105,32 +107,21 @@ def _percent(part: str, row: _Side) -> str:
     return units.ABSENT if share is None else f"{100 * share:.0f}"
 
 
-def _in_terminal(report: Report, _strips: Sequence[Strip]) -> Iterable[RenderableType]:
+def _in_terminal(report: Report, _strips: Tabulated[Strip]) -> Iterable[RenderableType]:
     title = "\nwhose CPU time it was, in %, where others took most"
     return [Text(title, style="bold"), cpu_time_in_terminal(report.analysis)]
-
-
-def _in_markdown(report: Report, found: Sequence[Strip]) -> Iterable[str]:
-    columns: dict[str, Callable[[Strip], str]] = {
-        "server": lambda one: one.server,
-        **{text.key_title(key): partial(_setting, place) for place, key in enumerate(report.analysis.keys)},
-        "CPUs": lambda one: one.whose,
-        "time": lambda one: one.words,
-        "others, in the trial with most": lambda one: one.others,
-    }
-    return ["### Whose CPU time it was", table_of_words(found, columns)]
 
 
 def _setting(place: int, one: Strip) -> str:
     return one.at[place]
 
 
-CPU_TIME: Section[list[Strip]] = Section(
+CPU_TIME: Section[Tabulated[Strip]] = Section(
     "cpu_times",
     "whose CPU time it was",
     lambda report: strips(report.analysis),
-    [],
+    NO_TABLE,
     page="cpu_time",
     terminal=_in_terminal,
-    markdown=_in_markdown,
+    markdown=lambda _, found: [tabulated(found)],
 )

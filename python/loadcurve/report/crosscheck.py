@@ -1,22 +1,22 @@
 """Generators beside each other, for people at a terminal and for programs."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from loadcurve.analysis.crosscheck import COMPARED, CrossChecked, GeneratorFacts, GeneratorRatio
 from loadcurve.report import text
-from loadcurve.report.markdown import escaped, listed, table_of_words
+from loadcurve.report.column import DOCUMENTS, PAGE, WRAPPED, WRAPPED_FIGURES, Cell, Column, Tabulated
+from loadcurve.report.markdown import escaped, listed, tabulated
 from loadcurve.report.section import Report, Section
-from loadcurve.report.terminal_tables import WRAPPED, WRAPPED_FIGURES, Column, column_table
+from loadcurve.report.terminal_tables import column_table
 from loadcurve.report.tools import tool_title
-from loadcurve.result.measures import MEASURES
+from loadcurve.result.measures import MEASURES, Measure
 from loadcurve.units import ABSENT, number, time_step, whole_percent
 
 FORMAT = "loadcurve-crosscheck/1"
@@ -26,11 +26,8 @@ _SLEEPS = 0.02
 _HIDDEN_MS = 0.001
 
 
-class RatioCell(NamedTuple):
-    """A ratio in words, and its interval where it has one."""
-
-    value: str
-    interval: str | None = None
+Row = tuple[str, dict[str, Cell]]
+"""Where ratios were measured, and each by the name of its measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +35,8 @@ class GeneratorsContent:
     """What a report says of one arm of another generator beside the same server under our engine."""
 
     title: str
-    titles: list[str]
-    """Of the columns of figures."""
-    rows: dict[str, dict[str, RatioCell]]
-    """The ratios by where they were measured, first over the curve, and by title."""
+    table: Tabulated[Row]
+    """The ratios, first those over the curve."""
     conclusions: list[str]
     reasons: list[str]
     """Why the generators may differ."""
@@ -54,15 +49,13 @@ def generators_content(checked: Sequence[CrossChecked]) -> list[GeneratorsConten
 
 def _content(checked: CrossChecked) -> GeneratorsContent:
     tool = checked.facts.name if checked.facts.tool is None else tool_title(checked.facts.tool)
-    titles = {MEASURES[name].column: MEASURES[name].title for name in COMPARED}
-    rows: dict[str, dict[str, RatioCell]] = {}
+    rows: dict[str, dict[str, Cell]] = {}
     for one in checked.ratios:
         where = "over the curve" if one.point is None else text.point(one.point)
-        rows.setdefault(where, {})[titles[one.measure]] = _ratio(one)
+        rows.setdefault(where, {})[one.measure] = _ratio(one)
     return GeneratorsContent(
         title=f"{checked.arm} over {checked.base}: {tool} over our engine",
-        titles=[*titles.values()],
-        rows=rows,
+        table=Tabulated(_COLUMNS, list(rows.items())),
         conclusions=list(_conclusions(checked)),
         reasons=reasons(checked),
     )
@@ -72,7 +65,7 @@ def crosscheck_lines(checked: Sequence[CrossChecked]) -> RenderableType:
     """Return a table of ratios for each pair, and why they may differ; fits 80 columns."""
     parts: list[RenderableType] = []
     for one in generators_content(checked):
-        parts += [Text(one.title, "bold"), _table(one), Text()]
+        parts += [Text(one.title, "bold"), column_table(one.table.rows, one.table.on("terminal")), Text()]
         parts += [Text(said) for said in one.conclusions]
         parts += [Text("why they may differ", style="dim")]
         parts += [Padding(Text(reason), (0, 0, 0, 2)) for reason in one.reasons]
@@ -80,34 +73,40 @@ def crosscheck_lines(checked: Sequence[CrossChecked]) -> RenderableType:
     return Group(*parts[:-1])
 
 
-Row = tuple[str, dict[str, RatioCell]]
-"""Where ratios were measured, and each by its title."""
+def _ratio_of(measure: str, row: Row) -> Cell:
+    return row[1][measure]
 
 
-def _table(one: GeneratorsContent) -> Table:
-    where: Column[Row] = Column("", lambda row: row[0], WRAPPED)
-    figures = [Column(title, partial(_in_lines, title), WRAPPED_FIGURES) for title in one.titles]
-    return column_table(one.rows.items(), [where, *figures])
+def _in_lines(measure: str, row: Row) -> str:
+    cell = _ratio_of(measure, row)
+    return "\n".join(filter(None, (cell.shown, cell.margin)))
 
 
-def _in_lines(title: str, row: Row) -> str:
-    return "\n".join(filter(None, row[1][title]))
+def _ratio_columns(measure: Measure) -> Sequence[Column[Row]]:
+    heading, of = measure.title, measure.column
+    return (
+        Column(heading, partial(_ratio_of, of), on_page="estimate", forms=DOCUMENTS),
+        # A terminal has room for the interval below its ratio.
+        Column(heading, partial(_in_lines, of), WRAPPED_FIGURES, forms=("terminal",)),
+    )
 
 
-def _in_brackets(title: str, row: Row) -> str:
-    value, interval = row[1][title]
-    return f"{value} ({interval})" if interval else value
+_COLUMNS: Sequence[Column[Row]] = (
+    Column("where", lambda row: row[0], on_page="row", forms=PAGE),
+    Column("", lambda row: row[0], WRAPPED, forms=("markdown", "terminal")),
+    *(column for name in COMPARED for column in _ratio_columns(MEASURES[name])),
+)
 
 
-def _ratio(one: GeneratorRatio) -> RatioCell:
+def _ratio(one: GeneratorRatio) -> Cell:
     if one.ratio is None:
-        return RatioCell(ABSENT)
+        return Cell(ABSENT)
     estimate = one.ratio.estimate
     if estimate is None:
-        return RatioCell("out of range")
+        return Cell("out of range")
     if estimate.low is None or estimate.high is None:
-        return RatioCell(f"{estimate.value:.3f}")
-    return RatioCell(f"{estimate.value:.3f}", f"{estimate.low:.3f} to {estimate.high:.3f}")
+        return Cell(f"{estimate.value:.3f}")
+    return Cell(f"{estimate.value:.3f}", margin=f"{estimate.low:.3f} to {estimate.high:.3f}")
 
 
 def _conclusions(checked: CrossChecked) -> Iterator[str]:
@@ -255,14 +254,10 @@ def _ratio_json(one: GeneratorRatio) -> dict[str, Any]:
 
 
 def _in_markdown(_report: Report, found: Sequence[GeneratorsContent]) -> Iterable[str]:
-    blocks = ["### Generators compared"]
+    blocks = []
     for one in found:
-        columns: dict[str, Callable[[Row], str]] = {
-            "": lambda row: row[0],
-            **{title: partial(_in_brackets, title) for title in one.titles},
-        }
         said = [*one.conclusions, *(f"Why they may differ: {reason}." for reason in one.reasons)]
-        blocks += [escaped(one.title), table_of_words(one.rows.items(), columns), *listed(map(escaped, said))]
+        blocks += [escaped(one.title), tabulated(one.table), *listed(map(escaped, said))]
     return blocks
 
 
@@ -273,4 +268,5 @@ GENERATORS: Section[list[GeneratorsContent]] = Section(
     [],
     page="generators",
     markdown=_in_markdown,
+    heading="Generators compared",
 )

@@ -11,6 +11,7 @@ from rich.text import Text
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.division import DividedTime, ProgramPart
 from loadcurve.report import text
+from loadcurve.report.column import Column
 from loadcurve.report.section import Grid, Report, Section, grid_in_markdown
 from loadcurve.report.terminal_tables import lines_by_server
 from loadcurve.stats.interval import Estimate
@@ -32,18 +33,20 @@ def division_table(analysis: Analysis) -> Grid | None:
     if not analysis.divided:
         return None
     request = analysis.load_kind.request
-    columns: dict[str, Callable[[DividedTime], str]] = {
-        "server": lambda one: one.server,
-        **{text.key_title(key): partial(_setting, key) for key in analysis.keys},
-        f"time of a {request}, µs": lambda one: text.short_estimate(one.request_us),
-        f"CPU per {request} by program, µs": lambda one: _by_program(one, lambda part: part.cpu_us),
-        "waiting for a CPU by program, µs": lambda one: _by_program(one, lambda part: part.run_delay_us),
-        "elsewhere, µs": lambda one: text.short_estimate(one.elsewhere_us),
-        "of a CPU by program, %": lambda one: _by_program(one, _cpu_percent),
-        "memory by program, MiB": lambda one: _by_program(one, lambda part: part.memory_mib),
-    }
+    columns: list[Column[DividedTime]] = [
+        Column("server", lambda one: one.server),
+        *(Column(text.key_title(key), partial(_setting, key)) for key in analysis.keys),
+        Column(f"time of a {request}, µs", lambda one: text.short_estimate(one.request_us)),
+        Column(f"CPU per {request} by program, µs", lambda one: _by_program(one, lambda part: part.cpu_us)),
+        Column(
+            "waiting for a CPU by program, µs", lambda one: _by_program(one, lambda part: part.run_delay_us)
+        ),
+        Column("elsewhere, µs", lambda one: text.short_estimate(one.elsewhere_us)),
+        Column("of a CPU by program, %", lambda one: _by_program(one, _cpu_percent)),
+        Column("memory by program, MiB", lambda one: _by_program(one, lambda part: part.memory_mib)),
+    ]
     caption = CAPTION.format(request=request, requests=analysis.load_kind.requests)
-    return Grid.of(f"Time of a {request} by program", analysis.divided, columns, caption)
+    return Grid.of(analysis.divided, columns, caption)
 
 
 def _setting(key: str, one: DividedTime) -> str:
@@ -97,4 +100,5 @@ PROGRAMS: Section[Grid | None] = Section(
     page="grid",
     terminal=_in_terminal,
     markdown=grid_in_markdown,
+    heading=lambda report, _: f"Time of a {report.analysis.load_kind.request} by program",
 )

@@ -12,7 +12,8 @@ from rich.text import Text
 from loadcurve import units
 from loadcurve.host.fitness import Check, Fitness
 from loadcurve.protocol import has_streams
-from loadcurve.report.terminal_tables import WORDS, Column, column_table
+from loadcurve.report.column import WORDS, Column
+from loadcurve.report.terminal_tables import column_table
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.rig import (
     Ceiling,

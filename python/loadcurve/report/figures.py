@@ -305,16 +305,31 @@ THROUGHPUT: Section[list[Part]] = Section(
     page="throughput",
 )
 LATENCY: Section[list[Part]] = Section(
-    "latency", "the figures of latency", lambda report: report.of(PARTS), [], page="latency"
+    "latency",
+    "the figures of latency",
+    lambda report: report.of(PARTS),
+    [],
+    page="latency",
+    heading="Latency",
 )
 OPERATIONS: Section[list[Part]] = Section(
     "operations", "the figures of operations", _parts_with("operations"), []
 )
 MESSAGES: Section[list[Part]] = Section(
-    "messages", "the figures of messages", _parts_with("messages"), [], page="messages"
+    "messages",
+    "the figures of messages",
+    _parts_with("messages"),
+    [],
+    page="messages",
+    heading="Messages",
 )
 LOADING_RECORDS: Section[list[Part]] = Section(
-    "loading", "the figures of loading", _parts_with("loading"), [], page="loading"
+    "loading",
+    "the figures of loading",
+    _parts_with("loading"),
+    [],
+    page="loading",
+    heading="Loading the records",
 )
 BOTH: Section[list[Part]] = Section(
     "both",
@@ -324,7 +339,12 @@ BOTH: Section[list[Part]] = Section(
     page="throughput_latency",
 )
 ERRORS: Section[list[Part]] = Section(
-    "errors", "the figures of errors", _parts_with("errors"), [], page="errors"
+    "errors",
+    "the figures of errors",
+    _parts_with("errors"),
+    [],
+    page="errors",
+    heading="Errors",
 )
 RESOURCES: Section[list[Part]] = Section(
     "resources",
@@ -332,6 +352,7 @@ RESOURCES: Section[list[Part]] = Section(
     lambda report: report.of(PARTS) if report.of(CAVEATS) or _parts_with("resources")(report) else [],
     [],
     page="resources",
+    heading="CPU and memory of the server",
 )
 DISTRIBUTION: Section[Distribution | None] = Section(
     "distribution",
@@ -339,4 +360,5 @@ DISTRIBUTION: Section[Distribution | None] = Section(
     lambda report: distribution(report.run, report.looks),
     None,
     page="distribution",
+    heading="Distribution of latency",
 )

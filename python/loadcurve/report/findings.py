@@ -196,7 +196,7 @@ def _in_markdown(_report: Report, groups: Sequence[FindingGroup]) -> Iterable[st
             f"*{CAUSE_TITLES[first.certainty]}:* {escaped(first.cause)} "
             f"*To do:* {escaped(first.advice)}"
         )
-    return ["### Findings", *listed(items)]
+    return listed(items)
 
 
 LIMIT: Section[str | None] = Section(
@@ -210,4 +210,5 @@ FOUND: Section[list[FindingGroup]] = Section(
     page="findings",
     terminal=lambda report, _: [findings_text(report.analysis.findings, report.of(LIMIT))],
     markdown=_in_markdown,
+    heading="Findings",
 )

@@ -19,6 +19,7 @@ from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.ratios import Side, WorseBy, worse_figure
+from loadcurve.report.column import FIGURES, NAMES, WRAPPED, Column
 from loadcurve.report.comparison import comparison_json, resources_in_words, unusable_in_words
 from loadcurve.report.markdown import escaped, listed, table_lines
 from loadcurve.report.requirements import (
@@ -30,7 +31,7 @@ from loadcurve.report.requirements import (
 )
 from loadcurve.report.section import Grid, Report, Section, grid_in_markdown
 from loadcurve.report.suite import as_junit
-from loadcurve.report.terminal_tables import FIGURES, NAMES, WRAPPED, Column, column_table
+from loadcurve.report.terminal_tables import column_table
 from loadcurve.result.measures import measures
 from loadcurve.stats.sequential import GateDraw
 
@@ -383,7 +384,7 @@ def _shown(report: Report) -> GateShown | None:
     )
     caption = " ".join([caption, *resources_in_words(compared.resources)])
     rows = [_worse_by(report.analysis.load_kind, one) for one in gate.gated.measures]
-    grid = Grid("The gate", list(TITLES), _rows(report.analysis, gate, compared), caption)
+    grid = Grid(list(TITLES), _rows(report.analysis, gate, compared), caption)
     return GateShown(worse_figure(rows, gate.gated.least), grid)
 
 
@@ -403,5 +404,10 @@ def _in_markdown(report: Report, found: GateShown | None) -> Iterable[str]:
 
 
 GATE: Section[GateShown | None] = Section(
-    "gate", "the gate", _shown, None, page="gate", markdown=_in_markdown
+    "gate",
+    "the gate",
+    _shown,
+    None,
+    page="gate",
+    markdown=_in_markdown,
 )

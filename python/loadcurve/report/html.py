@@ -55,7 +55,7 @@ def render_page(report: Report) -> str:
     )
 
 
-ELEMENTS = ("cell", "chart", "figures", "legend", "main_curves", "symbol")
+ELEMENTS = ("body", "chart", "figures", "heads", "legend", "main_curves", "phrases", "symbol")
 """What several sections are made of."""
 
 
@@ -68,11 +68,16 @@ def _section(report: Report, section: Section[Any], values: dict[str, Any]) -> M
     return report.sections.get(
         section.title,
         # Templates of this package escape every value.
-        lambda: Markup(templates().get_template(path).render(values, data=data, name=section.name)),  # noqa: S704
+        lambda: Markup(templates().get_template(path).render(values, **_own(report, section))),  # noqa: S704
         Markup('<p class="notice">{} is missing because of an error in Loadcurve.</p>').format(
             section.title.capitalize()
         ),
     )
+
+
+def _own(report: Report, section: Section[Any]) -> dict[str, Any]:
+    """Return what is given to the template of one section alone."""
+    return {"data": report.of(section), "heading": section.headed(report), "name": section.name}
 
 
 def _values(report: Report) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 
 from loadcurve import units
 from loadcurve._engine import percentile_curve
-from loadcurve.report.terminal_tables import Column, column_table
+from loadcurve.report.column import Column
+from loadcurve.report.terminal_tables import column_table
 from loadcurve.result.load import LoadResult
 
 MOST_CLASSES = 10

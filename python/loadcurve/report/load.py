@@ -14,19 +14,12 @@ from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import HttpAsRun, LoadAsRun
 from loadcurve.protocol import GRPC, STREAMED, WEBSOCKET
+from loadcurve.report.column import FIGURES, NAMES, WORDS, WRAPPED, WRAPPED_FIGURES, Column
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.load_operations import operations_of_load
 from loadcurve.report.quic_load import quic_lines
-from loadcurve.report.terminal_tables import (
-    FIGURES,
-    NAMES,
-    WORDS,
-    WRAPPED,
-    WRAPPED_FIGURES,
-    Column,
-    column_table,
-)
+from loadcurve.report.terminal_tables import column_table
 from loadcurve.report.text import shortened
 from loadcurve.report.tools import tool_facts
 from loadcurve.result.distribution import Distribution

@@ -9,7 +9,8 @@ from rich.text import Text
 
 from loadcurve import units
 from loadcurve.loads.kinds import LoadKind
-from loadcurve.report.terminal_tables import WORDS, WRAPPED_FIGURES, Column, column_table
+from loadcurve.report.column import WORDS, WRAPPED_FIGURES, Column
+from loadcurve.report.terminal_tables import column_table
 from loadcurve.result.load import LoadResult, Operation
 from loadcurve.result.operations import operations_of
 

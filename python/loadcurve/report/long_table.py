@@ -16,6 +16,19 @@ from loadcurve.report import text
 from loadcurve.report.appearance import Appearance
 from loadcurve.report.charts.figure import Row
 from loadcurve.report.charts.sweep import SHOWN_RESOURCES
+from loadcurve.report.column import (
+    DOCUMENTS,
+    MARKDOWN,
+    NO_TABLE,
+    PAGE,
+    SERVER_WIDTH,
+    SERVERS,
+    WRAPPED,
+    Cell,
+    Column,
+    Form,
+    Tabulated,
+)
 from loadcurve.report.columns import Columns
 from loadcurve.report.columns import columns as stored_columns
 from loadcurve.report.figures import SHOWN_LATENCIES
@@ -23,14 +36,7 @@ from loadcurve.report.judged import LATE_WORDS, Judged, left_out_words, limits_w
 from loadcurve.report.markdown import table_of_words
 from loadcurve.report.percentile_marks import Mark, marked, marks_of
 from loadcurve.report.section import Report, Section
-from loadcurve.report.terminal_tables import (
-    SERVER_WIDTH,
-    SERVERS,
-    WRAPPED,
-    Column,
-    column_table,
-    point_column,
-)
+from loadcurve.report.terminal_tables import column_table, point_column
 from loadcurve.result.distribution import PERCENTILES, samples_needed
 from loadcurve.result.measures import MEASURES, THROUGHPUT, Measure, measures, point_key
 
@@ -51,23 +57,13 @@ _STYLES: dict[VerdictStatus | None, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A number in the table: as read, as sorted, and its margin where it has one."""
-
-    shown: str
-    sort: float | None
-    margin: str | None = None
-
-
-class _Column(NamedTuple):
+class _Figure(NamedTuple):
     """A column of figures."""
 
-    title: str
+    heading: str
     cell: Callable[[str, CurvePoint], Cell]
     """What it has of a server at a point."""
-    on_page_alone: bool = False
-    """Whether Markdown lacks it."""
+    forms: Sequence[Form] = DOCUMENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +79,22 @@ class TableRow:
     verdict: VerdictStatus | None
 
 
-def _columns(report: Report) -> list[_Column]:
+def _figures(report: Report) -> list[_Figure]:
     """Return the columns of figures: settings, throughput, latencies, limits, resources, failed requests."""
     kind = report.run.kind
     judged = Judged(report.analysis)
-    limits = [_Column("limits", partial(_limits_cell, judged))] if judged else []
+    limits = [_Figure("limits", partial(_limits_cell, judged))] if judged else []
     return [
-        *(_Column(text.key_title(key), _of_point(_setting_cell, key)) for key in report.analysis.keys),
-        _Column(kind.per_second, _of_point(measure_cell, THROUGHPUT)),
-        *(_Column(f"{name}, ms", _of_point(_percentile_cell, name)) for name in ALL_PERCENTILES),
-        _Column("longest, ms", _of_point(_longest_cell)),
+        *(_Figure(text.key_title(key), _of_point(_setting_cell, key)) for key in report.analysis.keys),
+        _Figure(kind.per_second, _of_point(measure_cell, THROUGHPUT)),
+        *(_Figure(f"{name}, ms", _of_point(_percentile_cell, name)) for name in ALL_PERCENTILES),
+        _Figure("longest, ms", _of_point(_longest_cell)),
         *limits,
         *(
-            _Column(measures(kind)[name].heading, _of_point(measure_cell, MEASURES[name]), on_page_alone=True)
+            _Figure(measures(kind)[name].heading, _of_point(measure_cell, MEASURES[name]), forms=PAGE)
             for name in SHOWN_RESOURCES
         ),
-        _Column(f"failed {kind.requests}", _of_point(_failed_cell), on_page_alone=True),
+        _Figure(f"failed {kind.requests}", _of_point(_failed_cell), forms=PAGE),
     ]
 
 
@@ -163,12 +159,29 @@ def _cell(cell: Cell) -> list[tuple[str, str | float | None]]:
     return [("shown", cell.shown), ("sort", cell.sort), ("margin", cell.margin)]
 
 
-def _rows(analysis: Analysis, columns: Sequence[_Column]) -> list[TableRow]:
+def _columns(figures: Sequence[_Figure]) -> list[Column[TableRow]]:
+    return [
+        Column("server", lambda row: row.server, on_page="server"),
+        *(
+            Column(one.heading, partial(_figure_of, place), on_page="figure", forms=one.forms)
+            for place, one in enumerate(figures)
+        ),
+        Column("usable trials", lambda row: row.trials, on_page="trials", forms=PAGE),
+        Column("worst verdict", lambda row: row.verdict or "not measured", on_page="verdict", forms=PAGE),
+        Column("verdict", lambda row: row.verdict or units.ABSENT, forms=MARKDOWN),
+    ]
+
+
+def _figure_of(place: int, row: TableRow) -> Cell:
+    return row.figures[place]
+
+
+def _rows(analysis: Analysis, figures: Sequence[_Figure]) -> list[TableRow]:
     return [
         TableRow(
             curve.server,
             place,
-            [column.cell(curve.server, at) for column in columns],
+            [one.cell(curve.server, at) for one in figures],
             Cell(_usable_trials(at), len(at.usable)),
             at.verdict,
         )
@@ -187,8 +200,7 @@ def _usable_trials(at: CurvePoint) -> str:
 class Numbers:
     """The table of all figures."""
 
-    columns: list[_Column]
-    rows: list[TableRow]
+    table: Tabulated[TableRow]
     rest: dict[str, Any] | None
     """The rows that the page holds as data, of a long table."""
     marks: list[Mark]
@@ -198,11 +210,10 @@ class Numbers:
 
 
 def _numbers(report: Report) -> Numbers:
-    columns = _columns(report)
-    rows = _rows(report.analysis, columns)
+    figures = _figures(report)
+    rows = _rows(report.analysis, figures)
     return Numbers(
-        columns,
-        rows,
+        Tabulated(_columns(figures), rows),
         rest_of(rows, report.looks),
         marks_of((at for curve in report.analysis.curves for at in curve.points), ALL_PERCENTILES),
         limits_words=LATE_WORDS if Judged(report.analysis) else None,
@@ -314,18 +325,9 @@ def _in_markdown(report: Report, found: Numbers) -> Sequence[str]:
     tables = [(curve, judged.shown(curve, MOST_IN_MARKDOWN)) for curve in report.analysis.curves]
     chosen = {(curve.server, point_key(at.point)) for curve, points in tables for at in points}
     all_points = report.analysis.points
-    shown = [row for row in found.rows if (row.server, point_key(all_points[row.place])) in chosen]
+    shown = [row for row in found.table.rows if (row.server, point_key(all_points[row.place])) in chosen]
     if not shown:
         return []
-    columns: dict[str, Callable[[TableRow], str]] = {
-        "server": lambda row: row.server,
-        **{
-            column.title: partial(_figure_with_margin, place)
-            for place, column in enumerate(found.columns)
-            if not column.on_page_alone
-        },
-        "verdict": lambda row: row.verdict or units.ABSENT,
-    }
     explained = (
         "Geometric means over the usable trials, with their 95 % intervals in brackets; the longest "
         "latency is that of all trials together."
@@ -333,20 +335,17 @@ def _in_markdown(report: Report, found: Numbers) -> Sequence[str]:
     explained += "".join(f" {mark.sign}: {mark.words}." for mark in found.marks)
     if left_out := left_out_words(judged, tables):
         explained += f" {left_out} in its other formats."
-    return ["### Curve", table_of_words(shown, columns), explained]
-
-
-def _figure_with_margin(place: int, row: TableRow) -> str:
-    cell = row.figures[place]
-    return f"{cell.shown} ({cell.margin})" if cell.margin else cell.shown
+    return [table_of_words(shown, found.table.on("markdown")), explained]
 
 
 NUMBERS = Section(
     "numbers",
     "the table of all figures",
     _numbers,
-    Numbers([], [], None, []),
+    Numbers(NO_TABLE, None, []),
     page="numbers",
     terminal=_in_terminal,
     markdown=_in_markdown,
+    heading="The numbers",
+    markdown_heading="Curve",
 )

@@ -1,8 +1,10 @@
 """Blocks of Markdown in GitHub's flavour, in which every text of a run is escaped."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
+
+from loadcurve.report.column import Column, Tabulated, words_of
 
 Item = TypeVar("Item")
 _SPECIAL = re.compile(r"[\\`*_\[\]<>~|$&]")
@@ -42,9 +44,15 @@ def table_lines(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join([_line(titles), f"|{marks}|", *map(_line, rows)])
 
 
-def table_of_words(rows: Iterable[Item], columns: Mapping[str, Callable[[Item], str]]) -> str:
-    """Return such a table of columns by their headings, each with how its cell is read of a row."""
-    return table_lines([*columns], ([cell(row) for cell in columns.values()] for row in rows))
+def table_of_words(rows: Iterable[Item], columns: Sequence[Column[Item]]) -> str:
+    """Return such a table of columns."""
+    cells = ([words_of(column.cell(row)) for column in columns] for row in rows)
+    return table_lines([column.heading for column in columns], cells)
+
+
+def tabulated(table: Tabulated[Item]) -> str:
+    """Return the rows of a table in the columns that Markdown has of it."""
+    return table_of_words(table.rows, table.on("markdown"))
 
 
 def _line(cells: Sequence[str]) -> str:

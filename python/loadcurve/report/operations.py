@@ -1,6 +1,6 @@
 """The figures of each operation: of requests by their labels, or of the kinds of operations on databases."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -13,18 +13,12 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import CurvePoint
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
+from loadcurve.report.column import DOCUMENTS, SERVER_WIDTH, SERVERS, WORDS, Cell, Column, Tabulated
 from loadcurve.report.load_operations import LATENCIES, MOST_IN_TERMINAL, slowness_ms
-from loadcurve.report.long_table import Cell, measure_cell
-from loadcurve.report.markdown import table_of_words
+from loadcurve.report.long_table import measure_cell
+from loadcurve.report.markdown import tabulated
 from loadcurve.report.section import Report, Section
-from loadcurve.report.terminal_tables import (
-    SERVER_WIDTH,
-    SERVERS,
-    WORDS,
-    Column,
-    column_table,
-    point_column,
-)
+from loadcurve.report.terminal_tables import column_table, point_column
 from loadcurve.result.operations import errors_of, latency_of, throughput_of
 
 MOST_POINTS = 4
@@ -43,10 +37,9 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ByOperation:
-    """The table of operations: its columns between operation and server, and its rows."""
+    """The table of operations, and what of it a terminal shows."""
 
-    columns: Mapping[str, Callable[[Row], Cell]]
-    rows: list[Row]
+    table: Tabulated[Row]
     last: list[Row]
     """Each operation at the last usable point of each server, the slowest of a server first."""
     shortened: bool
@@ -83,7 +76,7 @@ def _by_operation(report: Report) -> ByOperation | None:
         )
     ]
     left_out = len(rows) > MOST_ROWS or sum(map(len, chosen.values())) < sum(map(len, measured.values()))
-    return ByOperation(_columns(analysis.load_kind), rows[:MOST_ROWS], last, left_out)
+    return ByOperation(Tabulated(_columns(analysis), rows[:MOST_ROWS]), last, left_out)
 
 
 def _labels_at(analysis: Analysis, at: CurvePoint) -> list[str]:
@@ -96,13 +89,28 @@ def _slowest_first(kind: LoadKind, row: Row) -> float:
     return -slowness_ms(p99.value if p99 else None, longest.value if longest else None)
 
 
-def _columns(kind: LoadKind) -> dict[str, Callable[[Row], Cell]]:
-    return {
-        kind.per_second: lambda row: measure_cell(throughput_of(kind, row.operation), row.at),
-        **{f"{name}, ms": partial(_latency_cell, kind, name) for name in LATENCIES},
-        "longest, ms": lambda row: _longest(kind, row),
-        **({} if kind.by_operation else {"errors": _errors}),
-    }
+def _columns(analysis: Analysis) -> list[Column[Row]]:
+    kind = analysis.load_kind
+    return [
+        Column("server", lambda row: row.server, on_page="server", forms=DOCUMENTS),
+        *(
+            Column(text.key_title(key), partial(_setting, key), on_page="figure", forms=DOCUMENTS)
+            for key in analysis.keys
+        ),
+        Column(kind.request, lambda row: row.operation, WORDS, on_page="code"),
+        Column(
+            kind.per_second,
+            lambda row: measure_cell(throughput_of(kind, row.operation), row.at),
+            on_page="figure",
+        ),
+        *(Column(f"{name}, ms", partial(_latency_cell, kind, name), on_page="figure") for name in LATENCIES),
+        Column("longest, ms", lambda row: _longest(kind, row), on_page="figure", forms=DOCUMENTS),
+        *([] if kind.by_operation else [Column("errors", _errors, on_page="figure")]),
+    ]
+
+
+def _setting(key: str, row: Row) -> Cell:
+    return Cell(text.point_values(row.at.point, [key]), row.at.point.get(key))
 
 
 def _latency_cell(kind: LoadKind, statistic: str, row: Row) -> Cell:
@@ -137,12 +145,7 @@ def _in_terminal(report: Report, found: ByOperation | None) -> Iterable[Renderab
             analysis.keys,
             lambda row: text.point_values(row.at.point, analysis.keys) if id(row) in firsts else "",
         ),
-        Column(analysis.load_kind.request, lambda row: row.operation, WORDS),
-        *(
-            Column(title, partial(_shown, cell))
-            for title, cell in found.columns.items()
-            if title != "longest, ms"
-        ),
+        *found.table.on("terminal"),
     ]
     at = " at the last point" if analysis.keys else ""
     yield Text(f"\neach {analysis.load_kind.request}{at}, the slowest first", style="bold")
@@ -152,30 +155,12 @@ def _in_terminal(report: Report, found: ByOperation | None) -> Iterable[Renderab
         yield Text(f"{more}, faster than these, in the report", style="dim")
 
 
-def _shown(cell: Callable[[Row], Cell], row: Row) -> str:
-    return cell(row).shown
+def _heading(report: Report, _found: ByOperation | None) -> str:
+    return "Kinds of operations" if report.analysis.load_kind.by_operation else _heading_of_each(report)
 
 
-def _in_markdown(report: Report, found: ByOperation | None) -> Iterable[str]:
-    if found is None:
-        return []
-    keys, kind = report.analysis.keys, report.analysis.load_kind
-    columns: dict[str, Callable[[Row], str]] = {
-        "server": lambda row: row.server,
-        **{text.key_title(key): partial(_setting, key) for key in keys},
-        kind.request: lambda row: row.operation,
-        **{title: partial(_with_margin, cell) for title, cell in found.columns.items()},
-    }
-    return [f"### Each {kind.request}", table_of_words(found.rows, columns)]
-
-
-def _setting(key: str, row: Row) -> str:
-    return text.point_values(row.at.point, [key])
-
-
-def _with_margin(cell: Callable[[Row], Cell], row: Row) -> str:
-    found = cell(row)
-    return f"{found.shown} ({found.margin})" if found.margin else found.shown
+def _heading_of_each(report: Report, _found: ByOperation | None = None) -> str:
+    return f"Each {report.analysis.load_kind.request}"
 
 
 BY_OPERATION: Section[ByOperation | None] = Section(
@@ -185,5 +170,7 @@ BY_OPERATION: Section[ByOperation | None] = Section(
     None,
     page="operations",
     terminal=_in_terminal,
-    markdown=_in_markdown,
+    markdown=lambda _, found: [tabulated(found.table)] if found else [],
+    heading=_heading,
+    markdown_heading=_heading_of_each,
 )

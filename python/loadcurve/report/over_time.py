@@ -1,6 +1,6 @@
 """The figures of a soak over time, in every form of the report."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,11 +13,13 @@ from loadcurve.explain.subject import subjects
 from loadcurve.report import text
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.over_time import over_time_figure
+from loadcurve.report.column import FIGURES, NAMES, Column
 from loadcurve.report.markdown import table_lines
 from loadcurve.report.section import Grid, Report, Section
-from loadcurve.report.terminal_tables import FIGURES, NAMES, Column, column_table
+from loadcurve.report.terminal_tables import column_table
 from loadcurve.stats.trend import LEAST_VALUES
 
+HEADING: Final = "Over time"
 NAMES_FIRST: Final = 3
 """The columns of the table of trends that are words; figures follow."""
 
@@ -68,15 +70,15 @@ def _conclusion(every: Sequence[OverTime], trends: int) -> str:
 
 
 def _grid(trends: Sequence[ShownTrend]) -> Grid:
-    columns: Mapping[str, Callable[[ShownTrend], str]] = {
-        "server": lambda one: one.figure.server,
-        "at": lambda one: text.point(one.figure.point),
-        "figure": lambda one: one.figure.measure.heading,
-        "at first": lambda one: units.number(one.trend.start),
-        "at last": lambda one: units.number(one.trend.end),
-        "per hour (95 %)": _per_hour,
-    }
-    return Grid.of("Over time", trends, columns)
+    columns: list[Column[ShownTrend]] = [
+        Column("server", lambda one: one.figure.server),
+        Column("at", lambda one: text.point(one.figure.point)),
+        Column("figure", lambda one: one.figure.measure.heading),
+        Column("at first", lambda one: units.number(one.trend.start)),
+        Column("at last", lambda one: units.number(one.trend.end)),
+        Column("per hour (95 %)", _per_hour),
+    ]
+    return Grid.of(trends, columns)
 
 
 def _per_hour(one: ShownTrend) -> str:
@@ -89,7 +91,7 @@ def _in_terminal(_report: Report, soak: Soak | None) -> Iterator[RenderableType]
     if soak is None:
         return
     yield ""
-    yield Text("over time", style="bold")
+    yield Text(HEADING.lower(), style="bold")
     yield Text(soak.conclusion)
     if soak.trends is not None:
         # The interval is on the page: a terminal has 80 columns.
@@ -108,7 +110,6 @@ def _in_terminal(_report: Report, soak: Soak | None) -> Iterator[RenderableType]
 def _in_markdown(_report: Report, soak: Soak | None) -> Iterable[str]:
     if soak is None:
         return
-    yield "### Over time"
     yield soak.conclusion
     if soak.trends is not None:
         yield table_lines(soak.trends.titles, soak.trends.rows)
@@ -122,4 +123,5 @@ OVER_TIME: Section[Soak | None] = Section(
     page="over_time",
     terminal=_in_terminal,
     markdown=_in_markdown,
+    heading=HEADING,
 )

@@ -1,6 +1,6 @@
 """What the page draws and says of published figures."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadcurve import units
@@ -11,7 +11,8 @@ from loadcurve.report import text
 from loadcurve.report.appearance import SHAPES, Appearance
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.published import NO_SERVER, Axes, Line, lines_figure, relative_figure
-from loadcurve.report.markdown import escaped, listed, table_of_words
+from loadcurve.report.column import DOCUMENTS, MARKDOWN, PAGE, Column, Tabulated
+from loadcurve.report.markdown import escaped, listed, tabulated
 from loadcurve.report.published import order_words, pair_words
 from loadcurve.report.section import Report, Section
 from loadcurve.result.folder import Run
@@ -51,7 +52,7 @@ class PublishedContent:
     source: str
     """The publication, its year, and the machine that was measured."""
     url: str | None
-    facts: list[PublishedFactRow]
+    facts: Tabulated[PublishedFactRow]
     comparisons: list[PublishedComparison]
     left_out: str | None
 
@@ -70,13 +71,31 @@ def published_content(
     return PublishedContent(
         source=f"{file.source}{year}{machine}",
         url=file.url,
-        facts=[
-            PublishedFactRow(fact.name, f"{fact.value:,} {fact.unit or ''}".rstrip(), fact.at or "")
-            for fact in file.facts
-        ],
+        facts=_facts(
+            [
+                PublishedFactRow(fact.name, f"{fact.value:,} {fact.unit or ''}".rstrip(), fact.at or "")
+                for fact in file.facts
+            ]
+        ),
         comparisons=[_comparison(one, looks) for one in matched],
         left_out=_left_out(published, matched),
     )
+
+
+def _facts(rows: Sequence[PublishedFactRow]) -> Tabulated[PublishedFactRow]:
+    """Return the table of single figures; on the page, where each was measured only if that is known."""
+    columns: list[Column[PublishedFactRow]] = [
+        Column("figure", lambda fact: fact.name, on_page="words", forms=PAGE),
+        Column("single figure", lambda fact: fact.name, forms=MARKDOWN),
+        Column("published", lambda fact: fact.value),
+        Column(
+            "at",
+            lambda fact: fact.at,
+            on_page="words",
+            forms=DOCUMENTS if any(fact.at for fact in rows) else MARKDOWN,
+        ),
+    ]
+    return Tabulated(columns, rows)
 
 
 def _comparison(matched: PublishedMatch, looks: Mapping[str, Appearance]) -> PublishedComparison:
@@ -152,18 +171,12 @@ def _in_markdown(_report: Report, published: PublishedContent | None) -> Iterabl
     if published is None or not (published.comparisons or published.facts):
         return []
     blocks = [
-        "### Comparison with published figures",
         escaped(f"{published.source}. Shapes are compared, not numbers."),
     ]
     for comparison in published.comparisons:
         blocks += [escaped(comparison.heading), *listed(map(escaped, comparison.sentences))]
     if published.facts:
-        columns: dict[str, Callable[[PublishedFactRow], str]] = {
-            "single figure": lambda fact: fact.name,
-            "published": lambda fact: fact.value,
-            "at": lambda fact: fact.at,
-        }
-        blocks.append(table_of_words(published.facts, columns))
+        blocks.append(tabulated(published.facts))
     return blocks
 
 
@@ -174,4 +187,5 @@ PUBLISHED: Section[PublishedContent | None] = Section(
     None,
     page="published",
     markdown=_in_markdown,
+    heading="Comparison with published figures",
 )

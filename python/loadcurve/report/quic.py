@@ -1,6 +1,6 @@
 """HTTP/3 on each server in words: handshakes by class, packets, datagrams, windows, and what was dropped."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from rich.table import Table
@@ -10,6 +10,7 @@ from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.connections import Range
 from loadcurve.analysis.quic import QuicOfServer
+from loadcurve.report.column import Column
 from loadcurve.report.quic_load import HANDSHAKES_IN_WORDS
 from loadcurve.report.range_words import range_in_words
 from loadcurve.report.section import Grid, Section, grid_in_markdown
@@ -27,11 +28,8 @@ def quic_table(analysis: Analysis) -> Grid | None:
     """Return HTTP/3 on each server; ``None`` where none was loaded over it."""
     if not analysis.quic:
         return None
-    columns: dict[str, Callable[[QuicOfServer], str]] = {
-        "server": lambda one: one.server,
-        **{title: partial(_joined, words) for title, words in _COLUMNS.items()},
-    }
-    return Grid.of("HTTP/3", analysis.quic, columns, CAPTION)
+    columns = [Column[QuicOfServer]("server", lambda one: one.server), *_COLUMNS]
+    return Grid.of(analysis.quic, columns, CAPTION)
 
 
 def _joined(words: Callable[[QuicOfServer], Iterator[str]], one: QuicOfServer) -> str:
@@ -41,8 +39,7 @@ def _joined(words: Callable[[QuicOfServer], Iterator[str]], one: QuicOfServer) -
 def quic_in_terminal(analysis: Analysis) -> Table:
     """Return a few lines for each server, which fit 80 columns."""
     lines = {
-        one.server: [f"{title}: {_joined(words, one)}" for title, words in _COLUMNS.items()]
-        for one in analysis.quic
+        one.server: [f"{column.heading}: {column.cell(one)}" for column in _COLUMNS] for one in analysis.quic
     }
     return lines_by_server((server, "\n".join(said)) for server, said in lines.items())
 
@@ -129,16 +126,15 @@ def _count(found: Range | None) -> str:
     return range_in_words(found, units.setting)
 
 
-_COLUMNS: dict[str, Callable[[QuicOfServer], Iterator[str]]] = {
-    "handshakes": _handshakes,
-    "packets": _packets,
-    "datagrams": _datagrams,
-    "round trip": _round_trips,
-    "dropped": _dropped,
-    "windows": _windows,
-    "ends": _ends,
-}
-"""The words of each column by its title."""
+_COLUMNS: Sequence[Column[QuicOfServer]] = (
+    Column("handshakes", partial(_joined, _handshakes)),
+    Column("packets", partial(_joined, _packets)),
+    Column("datagrams", partial(_joined, _datagrams)),
+    Column("round trip", partial(_joined, _round_trips)),
+    Column("dropped", partial(_joined, _dropped)),
+    Column("windows", partial(_joined, _windows)),
+    Column("ends", partial(_joined, _ends)),
+)
 
 QUIC: Section[Grid | None] = Section(
     "quic",
@@ -148,4 +144,5 @@ QUIC: Section[Grid | None] = Section(
     page="grid",
     terminal=lambda report, _: [Text("\nHTTP/3", style="bold"), quic_in_terminal(report.analysis)],
     markdown=grid_in_markdown,
+    heading="HTTP/3",
 )

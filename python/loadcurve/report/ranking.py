@@ -1,6 +1,6 @@
 """The ranking, what it leaves out and what it could have seen, in words."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,9 +16,10 @@ from loadcurve.analysis.works import works
 from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.arms import ranking_caution, work_in_words
+from loadcurve.report.column import MARKDOWN, PAGE, Column, Tabulated
 from loadcurve.report.inconclusive import difference_words, inconclusive_words
 from loadcurve.report.leader import uncompared
-from loadcurve.report.markdown import escaped, listed, table_of_words
+from loadcurve.report.markdown import escaped, listed, tabulated
 from loadcurve.report.section import Report, Section
 from loadcurve.report.shown import Shown
 from loadcurve.result.distribution import PERCENTILES
@@ -67,6 +68,30 @@ class RankingContent:
     """Sentences on the smallest difference that can be seen."""
     inconclusive: str | None = None
     """Why nothing can be compared; then there is nothing else but what is left out."""
+
+    @property
+    def table(self) -> Tabulated[str]:
+        """The ranks of each server."""
+        columns: list[Column[str]] = [
+            Column("rank over the curve", str, on_page="server", forms=PAGE),
+            Column("server", str, forms=MARKDOWN),
+            *(Column(title, partial(self._rank, title)) for title in self.measures),
+        ]
+        return Tabulated(columns, [*self.ranks])
+
+    def _rank(self, title: str, server: str) -> str:
+        """Return a server's rank; absent where its workload has too few answers for the measure."""
+        return self.ranks[server].get(title, units.ABSENT)
+
+    @property
+    def at_each_point(self) -> Tabulated[PointSentence]:
+        """The rankings at the points."""
+        columns: list[Column[PointSentence]] = [
+            Column("measure", lambda at: at.measure, on_page="row"),
+            Column("point", lambda at: at.point, on_page="words"),
+            Column("ranking", lambda at: f"{at.words}.", on_page="prose"),
+        ]
+        return Tabulated(columns, self.at_points)
 
     @property
     def sentences(self) -> list[str]:
@@ -358,27 +383,17 @@ def _in_terminal(_report: Report, ranking: RankingContent | None) -> Iterable[Re
     return parts + [Text(sentence) for sentence in ranking.visible]
 
 
-def _shown_rank(ranking: RankingContent, title: str, server: str) -> str:
-    """Return a server's rank; absent where its workload has too few answers for the measure."""
-    return ranking.ranks[server].get(title, units.ABSENT)
-
-
 def _in_markdown(_report: Report, ranking: RankingContent | None) -> Iterable[str]:
     if ranking is None:
         return []
-    columns: dict[str, Callable[[str], str]] = {
-        "server": str,
-        **{title: partial(_shown_rank, ranking, title) for title in ranking.measures},
-    }
     extent = f"Ranks over the curve ({escaped(ranking.extent)})."
     left_out = listed(f"Left out: {escaped(sentence)}." for sentence in ranking.left_out)
     if ranking.inconclusive is not None:
-        return ["### Ranking", escaped(ranking.inconclusive), *left_out]
+        return [escaped(ranking.inconclusive), *left_out]
     return [
-        "### Ranking",
         *([escaped(ranking.caution)] if ranking.caution else []),
         f"{extent} A range contains every rank that the trials do not rule out.",
-        table_of_words(ranking.ranks, columns),
+        tabulated(ranking.table),
         *listed(map(escaped, ranking.sentences)),
         *left_out,
     ]
@@ -392,4 +407,5 @@ RANKING: Section[RankingContent | None] = Section(
     page="ranking",
     terminal=_in_terminal,
     markdown=_in_markdown,
+    heading="Ranking",
 )

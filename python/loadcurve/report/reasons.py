@@ -9,6 +9,7 @@ from loadcurve import units
 from loadcurve.analysis.curves import VerdictStatus
 from loadcurve.analysis.reasons import Kind, grouped_reasons, verdict_reasons
 from loadcurve.report import text
+from loadcurve.report.column import NO_TABLE, Column, Tabulated
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.markdown import escaped, listed
 from loadcurve.report.section import Report, Section
@@ -170,6 +171,20 @@ def _remark(
     )
 
 
+def _table(last: str, found: Sequence[Remark]) -> Tabulated[Remark]:
+    """Return the table of reasons or notes, which ``last`` names."""
+    is_doubt = any(one.status for one in found)
+    columns: list[Column[Remark]] = [
+        Column("server", lambda one: one.server, on_page="server"),
+        *([Column[Remark]("verdict", lambda one: str(one.status), on_page="verdict")] if is_doubt else []),
+        Column("where", lambda one: one.where, on_page="words"),
+        Column("times", lambda one: f"{one.count:,}"),
+        Column("example", lambda one: f"trial {one.trial}", on_page="trial"),
+        Column(last, lambda one: one.example, on_page="prose"),
+    ]
+    return Tabulated(columns, found)
+
+
 def _caveats(run: Run) -> list[Caveat]:
     """Return what must be known of servers, each once however its numbers differ between points."""
     found: dict[str, Counter[str]] = {}
@@ -183,12 +198,12 @@ def _caveats(run: Run) -> list[Caveat]:
     ]
 
 
-def _notes_in_markdown(_report: Report, found: Sequence[Remark]) -> Iterable[str]:
+def _notes_in_markdown(_report: Report, found: Tabulated[Remark]) -> Iterable[str]:
     items = [
         escaped(f"{note.server}, {note.where}, {units.plural(note.count, 'time')}: {note.example}.")
-        for note in found
+        for note in found.rows
     ]
-    return ["### Notes on points", *listed(items)]
+    return listed(items)
 
 
 def _failures_in_markdown(_report: Report, found: Sequence[FailedTrials]) -> Iterable[str]:
@@ -196,7 +211,7 @@ def _failures_in_markdown(_report: Report, found: Sequence[FailedTrials]) -> Ite
         escaped(f"{units.listing(failure.servers)}, {failure.trials}, {failure.where}: {failure.reason}")
         for failure in found
     ]
-    return ["### Trials that failed", *listed(items)]
+    return listed(items)
 
 
 RUN_CAVEATS: Section[list[str]] = Section(
@@ -208,16 +223,22 @@ RUN_CAVEATS: Section[list[str]] = Section(
 CAVEATS: Section[list[Caveat]] = Section(
     "caveats", "what must be known of servers", lambda report: _caveats(report.run), []
 )
-VERDICTS: Section[list[Remark]] = Section(
-    "remarks", "the reasons of verdicts", lambda report: remarks(report.run), [], page="verdicts"
+VERDICTS: Section[Tabulated[Remark]] = Section(
+    "remarks",
+    "the reasons of verdicts",
+    lambda report: _table("reason", remarks(report.run)),
+    NO_TABLE,
+    page="verdicts",
+    heading="Why some points are not valid",
 )
-NOTES: Section[list[Remark]] = Section(
+NOTES: Section[Tabulated[Remark]] = Section(
     "notes",
     "the notes on points",
-    lambda report: notes(report.run),
-    [],
+    lambda report: _table("note", notes(report.run)),
+    NO_TABLE,
     page="notes",
     markdown=_notes_in_markdown,
+    heading="Notes on points",
 )
 FAILURES: Section[list[FailedTrials]] = Section(
     "failures",
@@ -226,4 +247,5 @@ FAILURES: Section[list[FailedTrials]] = Section(
     [],
     page="failures",
     markdown=_failures_in_markdown,
+    heading="Trials that failed",
 )

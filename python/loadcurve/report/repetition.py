@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from loadcurve.report import text
 from loadcurve.report.citation import bibliography
+from loadcurve.report.column import NO_TABLE, Column, Tabulated
 from loadcurve.report.markdown import code_block, escaped, listed
 from loadcurve.report.section import Report, Section
 from loadcurve.report.servers import SERVERS
-from loadcurve.result.records import RunRecord
+from loadcurve.result.records import ContentRecord, RunRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +20,19 @@ class Repetition:
     """What is known of the machine, and of other machines."""
     citation: str = ""
     """Entries of BibTeX."""
+    content: Tabulated[tuple[str, ContentRecord]] = NO_TABLE
+    """The files that every server served, by name."""
 
 
 def _repetition(report: Report) -> Repetition:
     record = report.run.run
     host = [*text.flattened(record.host), *_other_machines(record)]
-    return Repetition(host, bibliography(record))
+    columns: list[Column[tuple[str, ContentRecord]]] = [
+        Column("file", lambda one: one[0], on_page="row"),
+        Column("bytes", lambda one: f"{one[1].bytes:,}"),
+        Column("SHA-256", lambda one: one[1].sha256, on_page="code"),
+    ]
+    return Repetition(host, bibliography(record), Tabulated(columns, list(record.content.items())))
 
 
 def _other_machines(record: RunRecord) -> Iterator[tuple[str, str]]:
@@ -50,7 +58,6 @@ def _in_markdown(report: Report, _found: Repetition) -> Iterable[str]:
         f"{record.loadcurve_version}."
     )
     return [
-        "### How to repeat it",
         code_block(report.analysis.run.repeat),
         escaped(measured),
         *_lacking(report.analysis.run.inputs_missing),

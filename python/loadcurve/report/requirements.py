@@ -1,6 +1,6 @@
 """What a study requires, in words: which requirements held, failed or are not decided, and with what room."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement
 
@@ -13,6 +13,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.requirements import JudgedRequirement, RequirementObstacle, RequirementOutcome
 from loadcurve.errors import clause
 from loadcurve.report import text
+from loadcurve.report.column import Column
 from loadcurve.report.section import Grid, Report, Section, grid_in_markdown
 from loadcurve.report.terminal_tables import as_it_is
 from loadcurve.result.distribution import PERCENTILES, samples_needed
@@ -117,13 +118,14 @@ def _room(one: JudgedRequirement) -> str:
     return f"{value} % ({units.in_percent(room.least)} to {units.in_percent(room.most)})"
 
 
-_COLUMNS: Mapping[str, Callable[[RequirementRow], str]] = {
-    "outcome": lambda row: row.title,
-    "required": lambda row: f"{row.statement}, {row.where}",
-    "measured": lambda row: row.measured or units.ABSENT,
-    "room": lambda row: row.room or units.ABSENT,
-    "why": lambda row: row.why,
-}
+HEADING = "Requirements"
+_COLUMNS: Sequence[Column[RequirementRow]] = (
+    Column("outcome", lambda row: row.title),
+    Column("required", lambda row: f"{row.statement}, {row.where}"),
+    Column("measured", lambda row: row.measured or units.ABSENT),
+    Column("room", lambda row: row.room or units.ABSENT),
+    Column("why", lambda row: row.why),
+)
 
 
 def _grid(report: Report) -> Grid | None:
@@ -133,7 +135,7 @@ def _grid(report: Report) -> Grid | None:
         "far the figure lies within the bound, as a share of the bound, with the same interval; below 0 % it "
         "is beyond."
     )
-    return Grid.of(f"Requirements: {requirements_in_words(rows)}", rows, _COLUMNS, caption) if rows else None
+    return Grid.of(rows, _COLUMNS, caption) if rows else None
 
 
 def _in_terminal(report: Report, _: Grid | None) -> Iterable[RenderableType]:
@@ -142,7 +144,7 @@ def _in_terminal(report: Report, _: Grid | None) -> Iterable[RenderableType]:
     for row in rows:
         outcome = Text(row.title, style=_STYLES[row.judged.outcome])
         table.add_row(outcome, as_it_is(requirement_in_words(row)))
-    heading = Text.assemble(("Requirements", "bold"), f": {requirements_in_words(rows)}")
+    heading = Text.assemble((HEADING, "bold"), f": {requirements_in_words(rows)}")
     return [Text(), heading, table, Text()]
 
 
@@ -169,4 +171,5 @@ REQUIREMENTS: Section[Grid | None] = Section(
     page="requirements",
     terminal=_in_terminal,
     markdown=grid_in_markdown,
+    heading=lambda report, _: f"{HEADING}: {requirements_in_words(requirement_rows(report.analysis))}",
 )

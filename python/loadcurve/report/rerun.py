@@ -13,8 +13,9 @@ from loadcurve.analysis.rerun import RankOrder, Refigured, Rerun, RerunOutcome
 from loadcurve.analysis.rerun_differences import OtherServer
 from loadcurve.analysis.rerun_shapes import Shape, ShapeOutcome
 from loadcurve.report import text
+from loadcurve.report.column import WORDS, Column, Layout
 from loadcurve.report.comparison import comparison_json, difference_line, ratio_in_words
-from loadcurve.report.terminal_tables import WORDS, Column, Layout, column_table, server_column
+from loadcurve.report.terminal_tables import column_table, server_column
 from loadcurve.result.checksum import is_digest
 from loadcurve.result.differences import Difference
 from loadcurve.stats.interval import Estimate

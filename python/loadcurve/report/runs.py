@@ -287,10 +287,10 @@ class _Rows:
         widths = (DATE_WIDTH, room - room // 2, room // 2, MEASURED_WIDTH)
         # Where no style shows, a run is one segment: rich takes as long for a piece of a line.
         segments = _segments if console.color_system else _joined
-        yield from segments(_lines([[(head, _DIM)] for head in _COLUMNS], widths))
+        yield from segments(_lines([[(head, _DIM)] for head in COLUMNS], widths))
         gap: list[Piece] = []
         for run in self.runs:
-            yield from segments([*gap, *_lines([cell(run) for cell in _COLUMNS.values()], widths)])
+            yield from segments([*gap, *_lines([cell(run) for cell in COLUMNS.values()], widths)])
             gap = [("\n", _PLAIN)]
 
 
@@ -311,12 +311,13 @@ def _measured(run: ListedRun) -> Cell:
     return [(one, style) for one in measured(run.summary)]
 
 
-_COLUMNS: Mapping[str, Callable[[ListedRun], Cell]] = {
+COLUMNS: Mapping[str, Callable[[ListedRun], Cell]] = {
     "started": lambda run: [(one, _PLAIN) for one in started(run.summary)],
     "run and question": _named,
     "answer": lambda run: [(ABSENT if run.summary.answer is None else run.summary.answer, _PLAIN)],
     "measured": _measured,
 }
+"""The headings of the list, and how a terminal shows what is below them."""
 
 
 def _segments(pieces: Iterable[Piece]) -> Iterator[Segment]:

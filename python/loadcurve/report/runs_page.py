@@ -7,7 +7,7 @@ from loadcurve import units
 from loadcurve.files import is_regular
 from loadcurve.report.files import write_part
 from loadcurve.report.page import rendered
-from loadcurve.report.runs import RunList, measured, started
+from loadcurve.report.runs import COLUMNS, RunList, measured, started
 from loadcurve.result.run_files import REPORT_FILE
 
 INDEX_FILE = "index.html"
@@ -35,6 +35,7 @@ def render_index(found: RunList) -> str:
             for run in found.runs
             if is_regular(run.folder / REPORT_FILE)
         },
+        "columns": COLUMNS,
         "started": started,
         "measured": measured,
         "plural": units.plural,

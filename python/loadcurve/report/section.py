@@ -1,6 +1,6 @@
 """A section of the report: what it finds in a run, and how each form of the report shows that."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -12,6 +12,7 @@ from loadcurve.analysis.comparison import RunComparison, compare_arms
 from loadcurve.analysis.resources import with_resources_of_arms
 from loadcurve.analysis.sections import Sections
 from loadcurve.report.appearance import Appearance, appearances
+from loadcurve.report.column import Column, words_of
 from loadcurve.report.markdown import table_lines
 from loadcurve.report.picture_style import AS_ON_PAGE, PictureStyle
 from loadcurve.result.folder import Run
@@ -76,7 +77,7 @@ class Section(Generic[Data]):
     name: str
     """For templates and the names of pictures."""
     title: str
-    """What a fault leaves out, in words for people."""
+    """What a fault leaves out, in words for people; the heading, too, where it has no other."""
     compute: Callable[[Report], Data]
     nothing: Data
     page: str | None = None
@@ -85,14 +86,24 @@ class Section(Generic[Data]):
     """Sentences of the summary, in the page and in Markdown."""
     terminal: Callable[[Report, Data], Iterable[RenderableType]] | None = None
     markdown: Callable[[Report, Data], Iterable[str]] | None = None
-    """Blocks, with their heading, of text that is escaped."""
+    """Blocks of text that is escaped, below their heading."""
+    heading: str | Callable[[Report, Data], str] | None = None
+    """What page and Markdown name it."""
+    markdown_heading: str | Callable[[Report, Data], str] | None = None
+    """What Markdown names it where that is something else."""
+
+    def headed(self, report: Report, *, in_markdown: bool = False) -> str:
+        """Return the heading of the page or of Markdown."""
+        heading = (self.markdown_heading if in_markdown else None) or self.heading
+        if heading is None:
+            return f"{self.title[:1].upper()}{self.title[1:]}"
+        return heading if isinstance(heading, str) else heading(report, report.of(self))
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
     """What a section finds that is a table of words, by server in its first column."""
 
-    heading: str
     titles: list[str]
     rows: list[list[str]]
     caption: str = ""
@@ -100,16 +111,15 @@ class Grid:
     @classmethod
     def of(
         cls,
-        heading: str,
         items: Iterable[Item],
-        columns: Mapping[str, Callable[[Item], str]],
+        columns: Sequence[Column[Item]],
         caption: str = "",
     ) -> "Grid":
-        """Return a row for each item, of columns by their titles and how a cell is read from an item."""
-        rows = [[cell(item) for cell in columns.values()] for item in items]
-        return cls(heading, [*columns], rows, caption)
+        """Return a row for each item."""
+        rows = [[words_of(column.cell(item)) for column in columns] for item in items]
+        return cls([column.heading for column in columns], rows, caption)
 
 
 def grid_in_markdown(_report: Report, grid: Grid | None) -> Iterable[str]:
-    """Return a heading and a table."""
-    return [f"### {grid.heading}", table_lines(grid.titles, grid.rows)] if grid else []
+    """Return the table."""
+    return [table_lines(grid.titles, grid.rows)] if grid else []

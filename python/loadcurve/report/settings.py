@@ -14,9 +14,10 @@ from loadcurve.loads.workload import in_words
 from loadcurve.report import text
 from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.settings import setting_words, settings_words, surface_figure
+from loadcurve.report.column import FIGURES, NAMES, Column
 from loadcurve.report.markdown import escaped, table_lines
 from loadcurve.report.section import Report, Section
-from loadcurve.report.terminal_tables import FIGURES, NAMES, Column, column_table
+from loadcurve.report.terminal_tables import column_table
 from loadcurve.result.measures import MEASURES, measures
 
 P99: Final = "p99"
@@ -144,7 +145,6 @@ def _in_terminal(_report: Report, found: Sequence[SettingFigure]) -> Iterator[Re
 
 
 def _in_markdown(_report: Report, found: Sequence[SettingFigure]) -> Iterable[str]:
-    yield "### Settings"
     for one in found:
         yield escaped(one.heading)
         yield table_lines(*_rows(one.surface))
@@ -159,4 +159,6 @@ SETTINGS: Section[list[SettingFigure]] = Section(
     page="settings",
     terminal=_in_terminal,
     markdown=_in_markdown,
+    heading="By setting",
+    markdown_heading="Settings",
 )

@@ -1,12 +1,13 @@
 """The shape of a curve in words: peak, knee, scalability, capacity, and which to take where."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from loadcurve import units
 from loadcurve.analysis.shape import Shape, SliceShapes
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
+from loadcurve.report.column import Column
 from loadcurve.report.leader import first_named
 from loadcurve.report.section import Grid
 from loadcurve.result.measures import THROUGHPUT, measures
@@ -141,34 +142,41 @@ def common_conclusions(load: LoadKind, found: SliceShapes) -> list[str]:
 def figures(load: LoadKind, found: SliceShapes) -> Grid:
     """Return each server's peak and knee, and its capacity where there are limits."""
     along = (found.part.key or "").replace("_", " ")
-    columns: dict[str, Callable[[Shape], str]] = {"server": lambda shape: shape.server}
+    columns: list[Column[Shape]] = [Column("server", lambda shape: shape.server)]
     if any(one.peak for one in found.shapes):
-        columns |= {
-            f"peak {load.per_second}": lambda shape: text.short_estimate(
-                shape.peak.value if shape.peak else None
+        columns += [
+            Column(
+                f"peak {load.per_second}",
+                lambda shape: text.short_estimate(shape.peak.value if shape.peak else None),
             ),
-            f"at {along}": lambda shape: _place(shape.peak, found.part.values),
-            "knee at": lambda shape: _place(shape.knee, found.part.values),
-        }
+            Column(f"at {along}", lambda shape: _place(shape.peak, found.part.values)),
+            Column("knee at", lambda shape: _place(shape.knee, found.part.values)),
+        ]
     if found.objective:
-        columns["capacity"] = lambda shape: (
-            capacity_figure(shape.capacity) if shape.capacity else units.ABSENT
+        columns.append(
+            Column(
+                "capacity",
+                lambda shape: capacity_figure(shape.capacity) if shape.capacity else units.ABSENT,
+            )
         )
-    return Grid.of("", found.shapes, columns)
+    return Grid.of(found.shapes, columns)
 
 
 def costs(load: LoadKind, found: SliceShapes) -> Grid | None:
     """Return what requests cost on each server with a price; ``None`` where no server has one."""
-    columns: dict[str, Callable[[tuple[str, Cost]], str]] = {
-        "server": lambda row: row[0],
-        "$/hour": lambda row: f"{row[1].usd_per_hour:.4g}",
-        f"million {load.requests}/$": lambda row: text.short_estimate(
-            scaled(row[1].requests_per_usd, 1 / MILLION)
+    columns: list[Column[tuple[str, Cost]]] = [
+        Column("server", lambda row: row[0]),
+        Column("$/hour", lambda row: f"{row[1].usd_per_hour:.4g}"),
+        Column(
+            f"million {load.requests}/$",
+            lambda row: text.short_estimate(scaled(row[1].requests_per_usd, 1 / MILLION)),
         ),
-        f"$/million {load.requests}": lambda row: text.short_estimate(row[1].usd_per_million_requests),
-    }
+        Column(
+            f"$/million {load.requests}", lambda row: text.short_estimate(row[1].usd_per_million_requests)
+        ),
+    ]
     priced = [(shape.server, shape.cost) for shape in found.shapes if shape.cost]
-    return Grid.of("", priced, columns) if priced else None
+    return Grid.of(priced, columns) if priced else None
 
 
 def _place(found: Greatest | None, sweep: Sequence[float]) -> str:

@@ -71,7 +71,6 @@ def _in_terminal(report: Report, _tables: Sequence[ShapeTable]) -> Iterator[Rend
 
 
 def _in_markdown(_report: Report, tables: Sequence[ShapeTable]) -> Iterator[str]:
-    yield "### Peak, knee and capacity"
     for part in tables:
         yield from [escaped(part.heading)] if part.heading else []
         yield from [table_lines(grid.titles, grid.rows) for grid in (part.figures, part.costs) if grid]
@@ -85,4 +84,5 @@ SHAPES: Section[list[ShapeTable]] = Section(
     page="shapes",
     terminal=_in_terminal,
     markdown=_in_markdown,
+    heading="Peak, knee and capacity",
 )

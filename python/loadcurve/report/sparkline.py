@@ -12,7 +12,8 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import Curve, CurvePoint, points_in
 from loadcurve.analysis.sweep import Slice, slices
 from loadcurve.report import text
-from loadcurve.report.terminal_tables import NAMES, SERVER_WIDTH, SERVERS, Column, column_table
+from loadcurve.report.column import NAMES, SERVER_WIDTH, SERVERS, Column
+from loadcurve.report.terminal_tables import column_table
 from loadcurve.result.measures import MEASURES, THROUGHPUT
 from loadcurve.stats.interval import Estimate
 

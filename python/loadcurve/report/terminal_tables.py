@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
-from typing import Generic, Literal, NamedTuple, TypedDict, TypeVar
+from typing import TypeVar
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from loadcurve.report import text
+from loadcurve.report.column import SERVER_WIDTH, SERVERS, Cell, Column, Layout
 
-SERVER_WIDTH = 16
 POINT_WIDTH = 14
 Item = TypeVar("Item")
 
@@ -35,35 +35,6 @@ def bounded(shown: RenderableType) -> RenderableType:
     return short.append("…")
 
 
-class Layout(TypedDict, total=False):
-    """How a column takes its room, in the words of rich."""
-
-    justify: Literal["left", "right"]
-    no_wrap: bool
-    overflow: Literal["fold", "ellipsis", "crop"]
-    min_width: int
-    max_width: int
-    width: int
-
-
-FIGURES: Layout = {"justify": "right", "no_wrap": True}
-WRAPPED_FIGURES: Layout = {"justify": "right"}
-WORDS: Layout = {"overflow": "fold"}
-"""They break into lines."""
-WRAPPED: Layout = {}
-"""They wrap between words, and end in dots where one is too long."""
-NAMES: Layout = {"no_wrap": True}
-SERVERS: Layout = {"no_wrap": True, "overflow": "ellipsis", "max_width": SERVER_WIDTH}
-
-
-class Column(NamedTuple, Generic[Item]):
-    """A column by its heading, and how its cell is read from what a row is of."""
-
-    title: str
-    cell: Callable[[Item], str | Text]
-    layout: Layout = FIGURES
-
-
 def column_table(
     rows: Iterable[Item],
     columns: Sequence[Column[Item]],
@@ -85,11 +56,17 @@ def column_table(
         show_header=show_header,
     )
     for one in columns:
-        table.add_column(Text(one.title), **one.layout)
+        table.add_column(Text(one.heading), **one.layout)
     for row in rows:
-        cells = [one.cell(row) for one in columns]
-        table.add_row(*(as_it_is(cell) if isinstance(cell, str) else cell for cell in cells))
+        table.add_row(*(_shown(one.cell(row)) for one in columns))
     return table
+
+
+def _shown(cell: str | Text | Cell) -> Text:
+    """Return a cell of a terminal, which has no room for margins."""
+    if isinstance(cell, Text):
+        return cell
+    return as_it_is(cell.shown if isinstance(cell, Cell) else cell)
 
 
 def facts_table(facts: Iterable[tuple[str, str | None]]) -> Table:
