@@ -13,6 +13,7 @@ from pathlib import Path
 from docs.generate import ROOT
 
 from loadcurve.report.site.build import build_site
+from loadcurve.server.catalog import languages
 
 DOCUMENTS = ("*.md", "docs/**/*.md", "docs/*.css", "docs/*.ipynb", "docs/pictures/*.*g", "docs/schema/*.json")
 EXAMPLE = Path("docs") / "example-site"
@@ -25,7 +26,7 @@ def lay_out(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     files = {path.relative_to(ROOT) for pattern in DOCUMENTS for path in ROOT.glob(pattern)}
     shutil.copytree(ROOT / EXAMPLE, folder / EXAMPLE)
-    build_site(folder / EXAMPLE)
+    build_site(folder / EXAMPLE, languages())
     for file in files:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         if file.suffix == ".md":

@@ -79,6 +79,6 @@ def published_run_page(site: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def published_study(site: Path) -> Path:
-    """Return the page of a study of two published runs."""
-    return next(site.glob("three-servers/index.html"))
+def published_server(site: Path) -> Path:
+    """Return the page of a server of two published runs, with another version and setting in the second."""
+    return site / "servers" / "nginx.html"

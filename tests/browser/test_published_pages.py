@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 from scipy.stats import t, ttest_rel
 
 from loadcurve.report.site.build import build_site
@@ -80,6 +81,23 @@ def test_an_entry_is_found_by_its_words(open_report: OpenReport, site: Path):
     page.locator("#search").fill("apache event")
     assert before > entries.count() == 1
     assert "Apache httpd, event" in entries.first.inner_text()
+
+
+def test_a_filter_is_set_by_keyboard_and_hides_the_rows_of_other_values_where_no_script_may_run(
+    browser: Browser, site: Path, runs: tuple[PublishedRun, PublishedRun]
+):
+    with browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto((site / runs[0].place.replace(".json", ".html")).as_uri())
+        rows = page.locator("#figures ~ .scroller tbody tr:visible th")
+        assert {"nginx", "apache", "tiny"} <= set(rows.all_inner_texts())
+        page.get_by_role("radio", name="all").focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        assert page.get_by_role("radio", name="Rust").is_checked()
+        assert set(rows.all_inner_texts()) == {"tiny"}
+        assert page.locator(".places .one:visible").all_inner_texts()[0] == "tiny"
+        assert page.locator("svg.curve g:visible").count() == 2 * page.locator("svg.curve").count()
 
 
 def test_a_comparison_is_downloaded_as_csv_with_its_intervals_and_the_names_of_the_pair(

@@ -113,7 +113,9 @@ def walk_by_tab(opened: Opened) -> None:
     opened.figures()
     opened.page.evaluate(
         """() => {
-          const wanted = "a[href], button, select, input, summary, [tabindex='0']";
+          // Of the radio buttons of a group, the Tab key reaches the chosen one, and arrows the others.
+          const inputs = "input:not([type='radio']), input:checked";
+          const wanted = `a[href], button, select, ${inputs}, summary, [tabindex='0']`;
           window.stops = [...document.querySelectorAll(wanted)].filter((one) => one.checkVisibility());
         }"""
     )

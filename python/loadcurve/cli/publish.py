@@ -17,7 +17,7 @@ from loadcurve.report.site.build import build_site
 from loadcurve.report.site.prices import read_prices
 from loadcurve.result.publication import PublishedRun, files_of, publish_run, read_published
 from loadcurve.result.run_files import is_of_suite
-from loadcurve.server.catalog import documentation_addresses
+from loadcurve.server.catalog import documentation_addresses, languages
 
 SHOWN_MAX = 20
 """More problems than this are counted and not shown."""
@@ -49,7 +49,7 @@ def pages_command(site: Path) -> None:
 
     Raises ``LoadcurveError`` where a published file cannot be read, or a page not be written.
     """
-    built = build_site(site)
+    built = build_site(site, languages())
     said = f"{units.plural(built.runs, 'run')}, {built.written} of {built.pages} pages written"
     new_console(stderr=True).print(Text(said))
     typer.echo(site / "index.html")

@@ -7,20 +7,23 @@ came. An entry holds as long as its file has the digest that it names.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field, ValidationError
 
 from loadcurve.files import read_regular
 from loadcurve.loads.values import Point
+from loadcurve.protocol import HTTP3
 from loadcurve.record import Count, Many, Record
 from loadcurve.result.checksum import sealed, unsealed, with_checksum
+from loadcurve.result.measures import point_key
 from loadcurve.result.publication import (
     Digest,
     PublishedFile,
     PublishedMachine,
     PublishedPoint,
     PublishedRun,
+    PublishedServer,
     Slug,
     read_published,
 )
@@ -34,6 +37,8 @@ HEADLINES: Final = (
     "server_memory_mean_bytes",
 )
 """What lists say of a server, at the point of its highest throughput."""
+AT_LOWEST: Final = ("latency_p50_s", "latency_p99_s", *HEADLINES[2:])
+"""What is said of a server at the lowest load."""
 
 
 class Headline(Record):
@@ -43,6 +48,13 @@ class Headline(Record):
     low: float | None
     high: float | None
     n: Count
+
+
+class AtPoint(Record):
+    """What is known of a server at one point."""
+
+    point: Point
+    figures: dict[str, Headline]
 
 
 class IndexedServer(Record):
@@ -60,6 +72,11 @@ class IndexedServer(Record):
     """By the name of a measure: the best and the worst place that cannot be ruled out."""
     unranked: str | None
     """Why it is in no ranking."""
+    protocol: str
+    """What the load spoke with it, such as ``HTTP/2 over TLS``."""
+    settings: dict[str, Any]
+    lowest: AtPoint | None
+    """At the lowest load of the sweep; ``None`` where that point cannot be used."""
 
 
 class IndexedRun(Record):
@@ -77,6 +94,8 @@ class IndexedRun(Record):
     started_at: str
     loadcurve_version: str
     machine: PublishedMachine
+    model: str
+    """Of its load, such as ``open``; nothing where the run does not say it."""
     works: Count
     """How many different things its servers were asked for, which are ranked apart."""
     verdicts: dict[Literal["valid", "suspect", "invalid"], Count]
@@ -118,6 +137,7 @@ def indexed(file: PublishedFile, run: PublishedRun) -> IndexedRun:
         started_at=run.started_at,
         loadcurve_version=run.loadcurve_version,
         machine=run.machine,
+        model=str(run.load.get("model") or ""),
         works=len(run.works),
         verdicts={name: verdicts[name] for name in ("valid", "suspect", "invalid")},
         servers=[
@@ -128,6 +148,9 @@ def indexed(file: PublishedFile, run: PublishedRun) -> IndexedRun:
                 version=server.version,
                 point=None if (peak := peaks[server.name]) is None else peak.point,
                 figures={} if peak is None else headlines_of(peak),
+                protocol=protocol_of(run, server),
+                settings=server.settings,
+                lowest=lowest_of(run, server.name),
                 ranks=ranks.get(server.name, {}),
                 unranked=unranked.get(server.name),
             )
@@ -148,11 +171,36 @@ def peak_of(run: PublishedRun, server: str) -> PublishedPoint | None:
     return max(known, key=lambda one: one[0])[1] if known else None
 
 
-def headlines_of(point: PublishedPoint) -> dict[str, Headline]:
+def lowest_load(run: PublishedRun) -> Point | None:
+    """Return the point of the lowest load, each key in turn; ``None`` without any point."""
+    return min((one.point for one in run.points), key=point_key, default=None)
+
+
+def lowest_of(run: PublishedRun, server: str) -> AtPoint | None:
+    """Return what is known of a server at the lowest load; ``None`` where no trial there can be used."""
+    lowest = lowest_load(run)
+    found = (one for one in run.points if one.server == server and one.point == lowest)
+    figures = {} if (one := next(found, None)) is None else headlines_of(one, AT_LOWEST)
+    return AtPoint(point=lowest, figures=figures) if lowest is not None and figures else None
+
+
+def protocol_of(run: PublishedRun, server: PublishedServer) -> str:
+    """Return what the load of a run spoke with a server, such as ``HTTP/2 over TLS``, or its work."""
+    http = run.load.get("http")
+    if run.work != "http" or not isinstance(http, str):
+        return run.work.upper()
+    if http.startswith(HTTP3):
+        return f"HTTP/{HTTP3}"
+    settings = server.settings.get("settings")
+    is_encrypted = isinstance(settings, dict) and settings.get("tls") is True
+    return f"HTTP/{http} over TLS" if is_encrypted else f"HTTP/{http}"
+
+
+def headlines_of(point: PublishedPoint, names: Iterable[str] = HEADLINES) -> dict[str, Headline]:
     """Return what lists say of a point."""
     return {
         name: Headline(value=figure.value, low=figure.low, high=figure.high, n=figure.n)
-        for name in HEADLINES
+        for name in names
         if (figure := point.figures.get(name)) is not None and figure.value is not None
     }
 

@@ -61,6 +61,12 @@ def documentation_addresses() -> frozenset[str]:
     return frozenset(one for one in found if one is not None)
 
 
+def languages() -> dict[str, str]:
+    """Return the language of each packaged server that names one, by the server's name."""
+    found = {entry.name: entry.description.language for entry in load_catalog()}
+    return {name: language for name, language in found.items() if language is not None}
+
+
 def load_catalog(folders: Sequence[Path] = ()) -> Catalog:
     """Read the packaged catalogue and then these folders; an entry replaces an earlier one of the same name.
 

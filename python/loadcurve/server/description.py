@@ -204,6 +204,11 @@ class ServerDescription(TomlTable):
     """
     title: str
     """What the server is called in reports."""
+    language: str | None = None
+    """The language of what makes the answers, by which published results can be filtered.
+
+    It is the server's, or that of an application which the server asks.
+    """
     documentation: str | None = None
     """The URL of its manual."""
     from_study: Literal["start", "url"] | None = None

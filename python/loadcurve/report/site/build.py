@@ -2,7 +2,7 @@
 
 import functools
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,9 +11,10 @@ from typing import Any, Final
 from loadcurve.files import make_folder
 from loadcurve.report.files import write_part
 from loadcurve.report.page import rendered, strict_script, template_text
-from loadcurve.report.site.lists import front_values, machine_values, server_values, study_values
+from loadcurve.report.site.lists import front_values, machine_values, study_values
 from loadcurve.report.site.prices import PriceTable, read_prices
-from loadcurve.report.site.result_page import result_values
+from loadcurve.report.site.result_page import EMPTY, result_values
+from loadcurve.report.site.server_page import server_values
 from loadcurve.result.checksum import digest
 from loadcurve.result.publication import MACHINES_FOLDER, SERVERS_FOLDER, files_of, read_published
 from loadcurve.result.site_index import INDEX_FILE, IndexedRun, SiteIndex, index_of, index_text, read_index
@@ -47,16 +48,17 @@ class Built:
     written: int
 
 
-def build_site(site: Path, *, afresh: bool = False) -> Built:
+def build_site(site: Path, languages: Mapping[str, str] = EMPTY, *, afresh: bool = False) -> Built:
     """Write the pages and the index of a site's published files; pages that are as they would be, stay.
 
-    With ``afresh``, nothing of an earlier index is believed.
+    ``languages`` are those of servers by their slugs, by which lists are filtered. With ``afresh``, nothing
+    of an earlier index is believed.
 
     Raises ``LoadcurveError`` where a file cannot be read as a published result, or a page not be written.
     """
     files = files_of(site)
     index = index_of(site, files, {} if afresh else read_index(site))
-    pages = list(pages_of(site, index, read_prices(site)))
+    pages = list(pages_of(site, index, read_prices(site), languages))
     written = 0
     for page in pages:
         if afresh or not _is_there(site / page.place, page.made_of):
@@ -67,18 +69,25 @@ def build_site(site: Path, *, afresh: bool = False) -> Built:
     return Built(len(index.runs), len(pages), written)
 
 
-def pages_of(site: Path, index: SiteIndex, prices: PriceTable | None = None) -> Iterator[Page]:
+def pages_of(
+    site: Path, index: SiteIndex, prices: PriceTable | None = None, languages: Mapping[str, str] = EMPTY
+) -> Iterator[Page]:
     """Yield the pages of a site: of all runs, studies, servers and machines, and the front page."""
     of_prices = "" if prices is None else prices.model_dump_json()
-    yield _page("front", "index.html", 0, index.runs, partial(front_values, index))
+    of_languages = json.dumps(sorted(languages.items()))
+    page = partial(_page, of_languages=of_languages)
+    yield page("front", "index.html", 0, index.runs, partial(front_values, index, languages))
     for run in index.runs:
-        yield _page("result", run.page, 3, [run], partial(_of_result, site, run, prices), of_prices=of_prices)
+        values = partial(_of_result, site, run, prices, languages)
+        yield page("result", run.page, 3, [run], values, of_prices=of_prices)
     for subject, runs in _by(index, lambda run: [run.subject]).items():
-        yield _page("study", f"{subject}/index.html", 1, runs, partial(study_values, subject, runs))
+        values = partial(study_values, subject, runs, languages)
+        yield page("study", f"{subject}/index.html", 1, runs, values)
     for slug, runs in _by(index, _servers).items():
-        yield _page("server", f"{SERVERS_FOLDER}/{slug}.html", 1, runs, partial(server_values, slug, runs))
+        yield page("server", f"{SERVERS_FOLDER}/{slug}.html", 1, runs, partial(server_values, slug, runs))
     for slug, runs in _by(index, lambda run: [run.machine.slug]).items():
-        yield _page("machine", f"{MACHINES_FOLDER}/{slug}.html", 1, runs, partial(machine_values, runs))
+        values = partial(machine_values, runs, languages)
+        yield page("machine", f"{MACHINES_FOLDER}/{slug}.html", 1, runs, values)
 
 
 def _servers(run: IndexedRun) -> Iterable[str]:
@@ -93,8 +102,10 @@ def _by(index: SiteIndex, keys: Callable[[IndexedRun], Iterable[str]]) -> dict[s
     return found
 
 
-def _of_result(site: Path, run: IndexedRun, prices: PriceTable | None) -> dict[str, Any]:
-    return result_values(read_published(site, run.place), run.sha256, prices)
+def _of_result(
+    site: Path, run: IndexedRun, prices: PriceTable | None, languages: Mapping[str, str]
+) -> dict[str, Any]:
+    return result_values(read_published(site, run.place), run.sha256, prices, languages)
 
 
 def _page(
@@ -104,12 +115,11 @@ def _page(
     runs: Sequence[IndexedRun],
     values: Callable[[], dict[str, Any]],
     *,
+    of_languages: str,
     of_prices: str = "",
 ) -> Page:
     of_runs = [(run.place, run.sha256) for run in runs]
-    made_of = digest(
-        json.dumps([VERSION, _look(), kind, of_runs, *([of_prices] if of_prices else [])]).encode()
-    )
+    made_of = digest(json.dumps([VERSION, _look(), kind, of_runs, of_languages, of_prices]).encode())
 
     def text() -> str:
         return rendered(

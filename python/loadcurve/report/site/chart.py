@@ -16,10 +16,12 @@ from loadcurve.report.appearance import Appearance
 from loadcurve.report.site.values import Interval
 
 WIDTH, HEIGHT = 560, 300
-LEFT, RIGHT, TOP, BOTTOM = 62, 12, 12, 46
+LEFT, RIGHT, TOP, BOTTOM = 72, 12, 12, 46
 TICKS_MAX = 5
 LABELS_MAX = 10
 LABEL_CHARACTERS_MAX = 14
+CHARACTER_WIDTH, LINE_HEIGHT = 10.5, 17
+"""What a label takes at most, in the larger letters that a phone is given."""
 SHAPE_SCALE, SHAPE_REACH = 0.7, 4.2
 """Shapes are outlines in a box of 12 by 12."""
 
@@ -49,6 +51,8 @@ class Line:
     name: str
     look: Appearance
     marks: tuple[Mark, ...]
+    tags: str | None = None
+    """For the filter of the page by language; ``None`` where it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,8 @@ def chart(
 ) -> Chart | None:
     """Return a chart; ``None`` where no server has a figure. Intervals are drawn as bars.
 
-    An axis that does not start at zero is logarithmic.
+    A place may have two lines of words, where nothing is said of the axis as a whole. An axis that does not
+    start at zero is logarithmic.
     """
     values = [
         mark.value
@@ -162,10 +167,14 @@ def _grid(scale: _Linear | _Logarithmic) -> Iterator[str]:
 
 
 def _places(places: Sequence[str], axis: str) -> Iterator[str]:
-    every = max(1, math.ceil(len(places) / LABELS_MAX))
+    longest = max((len(part) for name in places for part in name.split("\n")[:2]), default=0)
+    taken = len(places) * min(longest, LABEL_CHARACTERS_MAX) * CHARACTER_WIDTH
+    every = max(1, math.ceil(len(places) / LABELS_MAX), math.ceil(taken / (WIDTH - LEFT - RIGHT)))
     for place, name in enumerate(places):
         if place % every == 0:
-            yield _middle(_x(place, len(places)), HEIGHT - BOTTOM + 18, name[:LABEL_CHARACTERS_MAX])
+            for line, part in enumerate(name.split("\n")[:2]):
+                y = HEIGHT - BOTTOM + 18 + LINE_HEIGHT * line
+                yield _middle(_x(place, len(places)), y, part[:LABEL_CHARACTERS_MAX])
     yield _middle((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, axis)
 
 
@@ -192,5 +201,6 @@ def _line(line: Line, scale: _Linear | _Logarithmic, columns: Sequence[float]) -
             f'scale({SHAPE_SCALE})"><title>{name}: {units.number(mark.value)}</title></path>'
         )
     lines = f'<path class="line" d="{"".join(path)}"/><path class="bar" d="{"".join(bars)}"/>'
-    yield f'<g stroke="{colour}">{lines}</g>'
-    yield f'<g fill="{colour}">{"".join(shapes)}</g>'
+    tags = "" if line.tags is None else f' data-language="{escape(line.tags)}"'
+    yield f'<g{tags} stroke="{colour}">{lines}</g>'
+    yield f'<g{tags} fill="{colour}">{"".join(shapes)}</g>'

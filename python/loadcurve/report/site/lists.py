@@ -1,6 +1,6 @@
 """The pages that list published runs: the front page, and those of a study, a server and a machine."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.appearance import appearances
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
+from loadcurve.report.site.filters import Filter, filter_of, platform_of
 from loadcurve.report.site.profiles import profiles_of
 from loadcurve.report.site.result_page import Group, groups_of, places_words
 from loadcurve.report.site.values import TITLES, cell, heading, shown_unit
@@ -45,6 +46,10 @@ class OfConditions:
     older: list[IndexedRun]
     charts: list[Chart]
 
+    def tagged(self, tags: Mapping[str, str]) -> list[tuple[Row, dict[str, str]]]:
+        """Return the rows, each with the attribute by which it is filtered."""
+        return [(row, {"language": tags[row.server.name]}) for row in self.rows]
+
 
 def headings() -> list[str]:
     """Return what is over the columns of all lists of servers."""
@@ -74,8 +79,11 @@ def _order(server: IndexedServer) -> tuple[bool, float, str]:
     return server.unranked is not None, -figure.value if figure else 0.0, server.name
 
 
-def front_values(index: SiteIndex) -> dict[str, Any]:
+def front_values(index: SiteIndex, languages: Mapping[str, str]) -> dict[str, Any]:
     """Return what the template of the front page is given."""
+    protocols = filter_of("protocol", "Protocol", (_protocol(run) for run in index.runs))
+    platforms = filter_of("platform", "Platform", (platform_of(run.machine) for run in index.runs))
+    by_language = language_filter(index.runs, languages)
     studies: dict[str, list[IndexedRun]] = {}
     servers: dict[str, tuple[str, set[str], int]] = {}
     machines: dict[str, tuple[str, int]] = {}
@@ -95,6 +103,8 @@ def front_values(index: SiteIndex) -> dict[str, Any]:
                 "runs": units.plural(len(runs), "run"),
                 "newest": text.moment(runs[-1].started_at),
                 "machines": sorted({run.machine.name for run in runs}),
+                "protocol": protocols.tags(*map(_protocol, runs)),
+                "platform": platforms.tags(*(platform_of(run.machine) for run in runs)),
             }
             for subject, runs in sorted(studies.items())
         ],
@@ -104,16 +114,38 @@ def front_values(index: SiteIndex) -> dict[str, Any]:
                 "title": title,
                 "versions": units.plural(len(versions), "version") if versions else "",
                 "results": units.plural(count, "result"),
+                "language": by_language.tags(languages.get(slug)),
             }
             for slug, (title, versions, count) in sorted(servers.items())
         ],
         "machines": [
-            {"slug": slug, "name": name, "runs": units.plural(count, "run")}
+            {
+                "slug": slug,
+                "name": name,
+                "runs": units.plural(count, "run"),
+                "platform": platforms.tags(
+                    *(platform_of(run.machine) for run in index.runs if run.machine.slug == slug)
+                ),
+            }
             for slug, (name, count) in sorted(machines.items())
         ],
         "runs": len(index.runs),
         "profiles": profiles_of(_of_newest_machine(index)),
+        "filters": [by_language, protocols, platforms],
+        "tags": {slug: by_language.tags(languages.get(slug)) for slug in servers},
+        "protocol": lambda run: protocols.tags(_protocol(run)),
     }
+
+
+def language_filter(runs: Sequence[IndexedRun], languages: Mapping[str, str]) -> Filter:
+    """Return the choice among the languages of the servers of runs."""
+    slugs = {server.slug for run in runs for server in run.servers}
+    return filter_of("language", "Language", map(languages.get, slugs))
+
+
+def _protocol(run: IndexedRun) -> str | None:
+    """Return what the load of a run spoke; that of its first server, as the load is the same for all."""
+    return run.servers[0].protocol if run.servers else None
 
 
 def _of_newest_machine(index: SiteIndex) -> list[IndexedRun]:
@@ -121,8 +153,10 @@ def _of_newest_machine(index: SiteIndex) -> list[IndexedRun]:
     return [run for run in index.runs if run.machine.slug == index.runs[-1].machine.slug]
 
 
-def study_values(subject: str, runs: Sequence[IndexedRun]) -> dict[str, Any]:
+def study_values(subject: str, runs: Sequence[IndexedRun], languages: Mapping[str, str]) -> dict[str, Any]:
     """Return what the template of a study's page is given; ``runs`` are its runs, the oldest first."""
+    by_language = language_filter(runs, languages)
+    platforms = filter_of("platform", "Platform", (platform_of(run.machine) for run in runs))
     by_conditions: dict[str, dict[str, list[IndexedRun]]] = {}
     for run in runs:
         on = by_conditions.setdefault(run.conditions, {})
@@ -139,6 +173,13 @@ def study_values(subject: str, runs: Sequence[IndexedRun]) -> dict[str, Any]:
         "compared": _compared(runs[-COMPARED_RUNS_MAX:]),
         "are_all_compared": len(runs) <= COMPARED_RUNS_MAX,
         "compared_max": COMPARED_RUNS_MAX,
+        "filters": [by_language, platforms],
+        "tags": {
+            server.name: by_language.tags(languages.get(server.slug))
+            for run in runs
+            for server in run.servers
+        },
+        "platform": lambda run: platforms.tags(platform_of(run.machine)),
         "moment": text.moment,
     }
 
@@ -158,13 +199,22 @@ def _of_conditions(runs: Sequence[IndexedRun]) -> OfConditions:
     )
 
 
-def over_time(runs: Sequence[IndexedRun]) -> list[Chart]:
-    """Return charts of all servers along runs of one machine and the same load, where there are enough."""
-    if len(runs) < OVER_TIME_LEAST:
+def over_time(
+    runs: Sequence[IndexedRun],
+    names: Sequence[str] = (),
+    places: Sequence[str] = (),
+    least: int = OVER_TIME_LEAST,
+) -> list[Chart]:
+    """Return charts of servers along runs of one machine and the same load, where there are enough.
+
+    They are of all servers unless they have ``names``, and the places are days unless they have ``places``.
+    """
+    if len(runs) < least:
         return []
-    names = list(dict.fromkeys(server.name for run in runs for server in run.servers))
+    names = names or list(dict.fromkeys(server.name for run in runs for server in run.servers))
     looks = appearances(names)
-    places = [f"{run.started_at[:10]}" for run in runs]
+    axis = "" if places else "run"
+    places = places or [f"{run.started_at[:10]}" for run in runs]
     found = []
     for measure in HEADLINES:
         title, unit = TITLES[measure]
@@ -174,7 +224,7 @@ def over_time(runs: Sequence[IndexedRun]) -> list[Chart]:
             for name in names
         ]
         drawing = chart(
-            heading(measure, title, unit), places, "run", lines, from_zero=measure != "latency_p99_s"
+            heading(measure, title, unit), places, axis, lines, from_zero=measure != "latency_p99_s"
         )
         found += [drawing] if drawing is not None else []
     return found
@@ -215,28 +265,11 @@ def _compared(runs: Sequence[IndexedRun]) -> dict[str, Any]:
     }
 
 
-def server_values(slug: str, runs: Sequence[IndexedRun]) -> dict[str, Any]:
-    """Return what the template of a server's page is given."""
-    rows = [
-        row
-        for run in reversed(runs)
-        for row in rows_of(run, [server for server in run.servers if server.slug == slug])
-    ]
-    known = [row.server for row in rows]
-    return {
-        "title": known[0].title,
-        "slug": slug,
-        "versions": sorted({one.version for one in known if one.version}),
-        "rows": rows,
-        "headings": headings(),
-        "moment": text.moment,
-        "count": units.plural(len(rows), "result"),
-    }
-
-
-def machine_values(runs: Sequence[IndexedRun]) -> dict[str, Any]:
+def machine_values(runs: Sequence[IndexedRun], languages: Mapping[str, str]) -> dict[str, Any]:
     """Return what the template of a machine's page is given."""
     machine = runs[-1].machine
+    protocols = filter_of("protocol", "Protocol", map(_protocol, runs))
+    by_language = language_filter(runs, languages)
     return {
         "machine": machine,
         "memory": None if machine.memory_bytes is None else units.memory_limit(machine.memory_bytes),
@@ -245,6 +278,13 @@ def machine_values(runs: Sequence[IndexedRun]) -> dict[str, Any]:
         "kernels": list(dict.fromkeys(run.machine.kernel for run in runs if run.machine.kernel)),
         "runs": list(reversed(runs)),
         "profiles": profiles_of(runs),
+        "filters": [by_language, protocols],
+        "tags": {
+            server.slug: by_language.tags(languages.get(server.slug))
+            for run in runs
+            for server in run.servers
+        },
+        "protocol": lambda run: protocols.tags(_protocol(run)),
         "moment": text.moment,
         "count": units.plural(len(runs), "run"),
     }

@@ -1,18 +1,21 @@
 """The page of a published run: rankings, curves, every figure, and any two servers side by side."""
 
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.arms import own_load_in_words
+from loadcurve.report.site.bars import Bars, bars
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
+from loadcurve.report.site.filters import filter_of
 from loadcurve.report.site.prices import COST, Price, PriceTable, price_of
-from loadcurve.report.site.values import Interval, cell, heading, shown_unit
+from loadcurve.report.site.values import AT_LOWEST_TITLES, Interval, cell, heading, shown_unit
 from loadcurve.result.measures import point_key
 from loadcurve.result.publication import (
     PublishedFigure,
@@ -21,6 +24,7 @@ from loadcurve.result.publication import (
     PublishedRanking,
     PublishedRun,
 )
+from loadcurve.result.site_index import AT_LOWEST, lowest_load, lowest_of
 
 CHARTS = (
     ("throughput_rps", True),
@@ -34,6 +38,7 @@ COLUMNS = (
     *("server_cpu_cpus", "server_cpu_per_request_s", "server_memory_mean_bytes"),
 )
 """The measures of the table of all points."""
+EMPTY: Mapping[str, str] = MappingProxyType({})
 PROCESSOR = "server_cpu_per_request_s"
 DRAWN_MAX = 12
 """A chart has at most the curves of this many servers, those with the highest throughput."""
@@ -69,8 +74,15 @@ class WorkRankings:
     rankings: tuple[MeasureRanking, ...]
 
 
-def result_values(run: PublishedRun, sha256: str, prices: PriceTable | None = None) -> dict[str, Any]:
-    """Return what the template of a run's page is given."""
+def result_values(
+    run: PublishedRun,
+    sha256: str,
+    prices: PriceTable | None = None,
+    languages: Mapping[str, str] = EMPTY,
+) -> dict[str, Any]:
+    """Return what the template of a run's page is given; ``languages`` are those of servers by slug."""
+    by_language = filter_of("language", "Language", (languages.get(one.slug) for one in run.servers))
+    tags = {one.name: by_language.tags(languages.get(one.slug)) for one in run.servers}
     price = price_of(run, prices)
     looks = appearances(one.name for one in run.servers)
     measures = {one.name: one for one in run.measures}
@@ -83,7 +95,11 @@ def result_values(run: PublishedRun, sha256: str, prices: PriceTable | None = No
         "looks": looks,
         "works": works_of(run),
         "points": len({point_key(one.point) for one in run.points}),
-        "charts": _charts(run, drawn, looks, measures, price),
+        "charts": _charts(run, drawn, looks, measures, price=price, tags=tags),
+        "filters": [by_language],
+        "tags": tags,
+        "lowest": _lowest(run, tags),
+        "lowest_point": text.point(lowest_load(run) or {}),
         "price": price,
         "drawn": drawn,
         "headings": [
@@ -149,7 +165,9 @@ def _charts(
     drawn: Sequence[str],
     looks: dict[str, Appearance],
     measures: dict[str, PublishedMeasure],
+    *,
     price: Price | None,
+    tags: Mapping[str, str],
 ) -> list[Chart]:
     points = list({point_key(one.point): one.point for one in run.points}.values())
     keys = list(dict.fromkeys(key for point in points for key in point))
@@ -164,6 +182,7 @@ def _charts(
                 server,
                 looks[server],
                 tuple(Mark.of(figure_of(by_place.get((server, key))), factor) for key in at),
+                tags[server],
             )
             for server in drawn
         ]
@@ -183,6 +202,22 @@ def _charts(
     if price is not None:
         add(price.heading, partial(_cost, price=price))
     return found
+
+
+def _lowest(run: PublishedRun, tags: Mapping[str, str]) -> list[Bars]:
+    """Return what each server needs at the lowest load; nothing of a run with a single point."""
+    if len({point_key(one.point) for one in run.points}) == 1:
+        return []
+    lowest = [(one.name, {"language": tags[one.name]}, lowest_of(run, one.name)) for one in run.servers]
+    found = (
+        bars(
+            name,
+            *AT_LOWEST_TITLES[name],
+            ((words, own, None if at is None else at.figures.get(name)) for words, own, at in lowest),
+        )
+        for name in AT_LOWEST
+    )
+    return [one for one in found if one is not None]
 
 
 def _cost(point: PublishedPoint | None, price: Price) -> Interval | None:

@@ -17,6 +17,8 @@ TITLES = {
     "server_memory_mean_bytes": ("mean memory", "bytes"),
 }
 """The title and the unit of what lists say of a server."""
+AT_LOWEST_TITLES = {"latency_p50_s": ("p50", "s"), **TITLES}
+"""The same of what is said of one at the lowest load."""
 
 
 class Interval(Protocol):
