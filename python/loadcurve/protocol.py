@@ -1,7 +1,7 @@
 """The protocols that servers speak with their versions, and the schemes of URLs that name them."""
 
 from collections.abc import Mapping
-from typing import Final, Literal, assert_never, get_args
+from typing import Final, Literal, NamedTuple, assert_never, get_args
 
 from loadcurve.errors import BadInput
 
@@ -11,14 +11,30 @@ DATABASE_PROTOCOLS: Final[tuple[DatabaseProtocol, ...]] = get_args(DatabaseProto
 ProtocolName = Literal["http", DatabaseProtocol]
 """What is spoken with a server."""
 
-SCHEMES: dict[str, ProtocolName] = {
-    "http": "http",
-    "https": "http",
-    "mongodb": "mongodb",
-    "mongodb+srv": "mongodb",
-    "postgresql": "postgresql",
-    "postgres": "postgresql",
+
+class KnownDatabase(NamedTuple):
+    """What the URLs of a database's clients have in common."""
+
+    schemes: tuple[str, ...]
+    usual_port: int
+    """Where a URL names none."""
+
+
+def known_database(protocol: DatabaseProtocol) -> KnownDatabase:
+    """Return how a database is named in URLs."""
+    match protocol:
+        case "mongodb":
+            return KnownDatabase(("mongodb", "mongodb+srv"), 27017)
+        case "postgresql":
+            return KnownDatabase(("postgresql", "postgres"), 5432)
+        case _:
+            assert_never(protocol)
+
+
+_DATABASE_SCHEMES: Final[dict[str, DatabaseProtocol]] = {
+    scheme: protocol for protocol in DATABASE_PROTOCOLS for scheme in known_database(protocol).schemes
 }
+SCHEMES: Final[dict[str, ProtocolName]] = {"http": "http", "https": "http", **_DATABASE_SCHEMES}
 """What is spoken under a URL, by its scheme."""
 
 Messages = Literal["events", "grpc", "websocket"]
@@ -87,25 +103,10 @@ def database_protocol_of_url(url: str) -> DatabaseProtocol:
     Raises ``BadInput``, which does not repeat the URL: there is no database that Loadcurve knows.
     """
     protocol = protocol_of_url(url)
-    match protocol:
-        case "mongodb" | "postgresql":
-            return protocol
-        case "http" | None:
-            known = ", ".join(f"{scheme}://" for scheme, spoken in SCHEMES.items() if spoken != "http")
-            raise BadInput(f"the URL is not that of a database; expected one that starts with {known}")
-        case _:
-            assert_never(protocol)
-
-
-def usual_port(protocol: DatabaseProtocol) -> int:
-    """Return the port of a database where its URL names none."""
-    match protocol:
-        case "mongodb":
-            return 27017
-        case "postgresql":
-            return 5432
-        case _:
-            assert_never(protocol)
+    if protocol is None or protocol == "http":
+        known = ", ".join(f"{scheme}://" for scheme in _DATABASE_SCHEMES)
+        raise BadInput(f"the URL is not that of a database; expected one that starts with {known}")
+    return protocol
 
 
 def with_lower_case_scheme(url: str) -> str:

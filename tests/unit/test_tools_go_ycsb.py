@@ -56,6 +56,13 @@ def test_the_tools_for_databases_send_nothing_else():
     assert [*driven_tools(DATABASE)] == ["go-ycsb", "ycsb"]
 
 
+def test_a_tool_says_nothing_of_databases_on_which_it_is_not_driven():
+    for tool in driven_tools(DATABASE).values():
+        can = tool.table.databases
+        assert can is not None
+        assert {*can.not_asked_of, *can.namespaces} <= {*tool.bindings}
+
+
 def test_the_workload_stands_in_the_command_under_the_names_of_ycsb(tmp_path):
     asked = properties_of(wanted_of(tmp_path))
     expected = {

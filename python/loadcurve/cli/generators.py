@@ -88,7 +88,7 @@ def _listed(tool: Tool) -> _Listed:
         tool.name,
         tool.version or ABSENT,
         ", ".join(_models(table)) or ABSENT,
-        ", ".join([*_http(table), *_databases(table)]) or ABSENT,
+        ", ".join([*_http(table), *tool.bindings]) or ABSENT,
         table.latency_basis,
         _latency(table),
     )
@@ -107,10 +107,6 @@ def _http(table: ToolTable) -> list[str]:
     return [*table.can.http] if table.can else []
 
 
-def _databases(table: ToolTable) -> list[str]:
-    return [*table.databases.protocols] if table.databases else []
-
-
 def _as_json(tool: Tool) -> dict[str, Any]:
     table = tool.table
     return {
@@ -122,7 +118,7 @@ def _as_json(tool: Tool) -> dict[str, Any]:
         "is_driven": bool(table.kinds),
         "models": _models(table),
         "http": _http(table),
-        "databases": _databases(table),
+        "databases": [*tool.bindings],
         "latency_basis": table.latency_basis,
         "resolution_ms": table.resolution_ms,
         "completeness": table.completeness,
@@ -169,7 +165,7 @@ def _facts(tool: Tool) -> dict[str, str | None]:
         "driven": None if described.kinds else "no",
         "models": ", ".join(_models(described)),
         "HTTP": ", ".join(_http(described)),
-        "databases": ", ".join(_databases(described)),
+        "databases": ", ".join(tool.bindings),
         "ends by": ", ".join(can.ends) if can else None,
         "connections": _calls(can) if can else None,
         "latency": f"{_latency(described)}, counted from {described.latency_basis}",

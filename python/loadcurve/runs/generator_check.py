@@ -79,9 +79,8 @@ def check_generator(tool: Tool) -> CheckedGenerator:
 
     """
     tool.require_installed()
-    databases = tool.table.databases
-    if databases is not None and not tool.sends(WEB):
-        return _check_on_database(tool, databases.protocols[0])
+    if tool.bindings and not tool.sends(WEB):
+        return _check_on_database(tool, next(iter(tool.bindings)))
     name, found = _COUNTING, find_server(load_catalog()[_COUNTING], {"access_log": True})
     if isinstance(found, MissingServer):
         name, found = _FASTEST, find_server(load_catalog()[_FASTEST], {})

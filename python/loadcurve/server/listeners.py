@@ -8,7 +8,7 @@ from typing import Final, Self
 from urllib.parse import urlsplit
 
 from loadcurve.host.process_times import ProcessTable, ProcessTime
-from loadcurve.protocol import protocol_of_url, usual_port
+from loadcurve.protocol import known_database, protocol_of_url
 from loadcurve.redaction import without_password
 from loadcurve.server.lookup import endpoints_of
 from loadcurve.server.processes import Listener, ProcessIdentity, held_sockets, listeners
@@ -46,7 +46,7 @@ class Place:
         if protocol is None or protocol == "http" or "," in parts.netloc or parts.scheme.endswith("+srv"):
             return None
         try:
-            host, port = parts.hostname, parts.port or usual_port(protocol)
+            host, port = parts.hostname, parts.port or known_database(protocol).usual_port
             if not host:
                 return None
             found = endpoints_of(host, port, LOOK_TIMEOUT_S)

@@ -18,7 +18,7 @@ from loadcurve.server.install import install_command_here
 from loadcurve.server.versions import is_before
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.expected import nearest
-from loadcurve.tools.driver import Driver, ToolRequest
+from loadcurve.tools.driver import Bindings, DatabaseDriver, Driver, ToolRequest
 from loadcurve.tools.process import environment_of_tools
 from loadcurve.tools.table import ToolTable
 
@@ -65,6 +65,11 @@ class Tool:
         return cast(
             "Driver[Any]", importlib.import_module(f"{__package__}.{self.name.replace('-', '_')}.driver")
         )
+
+    @property
+    def bindings(self) -> Bindings:
+        """How it is driven on databases, by what these speak; none where it is not."""
+        return cast("DatabaseDriver", self.driver).BINDINGS if self.table.databases else {}
 
     @functools.cached_property
     def version(self) -> str | None:

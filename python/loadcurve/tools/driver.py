@@ -1,9 +1,9 @@
 """What the module of each tool does: from a load to the command for it, and from the output to figures."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from loadcurve.errors import BadInput
 from loadcurve.loads.http import HttpLoad
@@ -76,6 +76,20 @@ class DatabaseToolRequest:
         return database_protocol_of_url(self.url)
 
 
+class Binding(NamedTuple):
+    """How a tool is driven on the databases that speak one protocol."""
+
+    name: str
+    """The tool's for such a database."""
+    place: Callable[[DatabaseToolRequest], Mapping[str, str | int]]
+    """Returns the properties that say where the table is, and writes who logs in where nobody else reads."""
+    lacking_for_clear_text: Callable[[str], str | None]
+    """Returns what is expected in a URL so that connections are in clear text; ``None`` where it is there."""
+
+
+Bindings = Mapping[DatabaseProtocol, Binding]
+"""Those of one tool; on other databases it is not driven."""
+
 ToolRequest = WebToolRequest | DatabaseToolRequest
 """One load as a tool is asked for it, on whichever kind of server."""
 Request_contra = TypeVar("Request_contra", bound=ToolRequest, contravariant=True)
@@ -125,6 +139,12 @@ class Driver(Protocol[Request_contra]):
 
     def figures(self, wanted: Request_contra, output: Output) -> ToolFigures:
         """Return what the output says; raises :class:`~loadcurve.tools.figures.Unreadable`."""
+
+
+class DatabaseDriver(Driver[DatabaseToolRequest], Protocol):
+    """That of a tool for databases."""
+
+    BINDINGS: Bindings
 
 
 def whole_milliseconds(time_s: float) -> str:

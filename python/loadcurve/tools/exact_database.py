@@ -1,7 +1,6 @@
 """Whether a tool puts a load on a database exactly as it is asked for; if not, why not."""
 
 from collections.abc import Iterator, Mapping
-from typing import assert_never
 
 from loadcurve.loads.values import SettingValue
 from loadcurve.loads.workload import Draw, Workload
@@ -10,8 +9,6 @@ from loadcurve.protocol import DatabaseProtocol, ProtocolName
 from loadcurve.tools.catalog import Tool
 from loadcurve.tools.driver import Refused
 from loadcurve.tools.exact import only_defaults
-from loadcurve.tools.mongodb_url import is_clear_text
-from loadcurve.tools.postgresql_url import postgresql_url
 from loadcurve.tools.table import DatabaseAbilities, WorkloadPart
 
 PLAIN_SETTINGS: Mapping[str, SettingValue] = {"layout": "columns"}
@@ -40,27 +37,17 @@ def require_exact_on_database(
     can = tool.table.databases
     if can is None:
         raise Refused("generator", f"{tool.name} puts loads only on web servers")
-    driven = next((one for one in can.protocols if one == protocol), None)
+    bindings = tool.bindings
+    driven = next((one for one in bindings if one == protocol), None)
     if protocol is not None and driven is None:
-        known = " and ".join(can.protocols)
+        known = " and ".join(bindings)
         raise Refused("generator", f"{tool.name} is only driven on {known}, and not on {protocol}")
     for key, reason in _refusals(can, load, driven, settings):
         raise Refused(key, f"{tool.name} {reason}")
-    expected = None if url is None or driven is None else _encryption(driven, url)
+    expected = None if url is None or driven is None else bindings[driven].lacking_for_clear_text(url)
     if expected is not None:
         text = f"{tool.name} is only driven over connections in clear text; expected {expected} in the URL"
         raise Refused("generator", text)
-
-
-def _encryption(protocol: DatabaseProtocol, url: str) -> str | None:
-    """Return what is expected in the URL of a database for clear text; ``None`` where it is there."""
-    match protocol:
-        case "mongodb":
-            return None if is_clear_text(url) else "mongodb:// without tls"
-        case "postgresql":
-            return None if postgresql_url(url).says_clear_text else "sslmode=disable"
-        case _:
-            assert_never(protocol)
 
 
 def _refusals(

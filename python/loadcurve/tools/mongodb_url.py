@@ -16,6 +16,11 @@ def is_clear_text(url: str) -> bool:
     return url.startswith(_SCHEME) and not any(name.startswith(_ENCRYPTION) for name in _options(url))
 
 
+def mongodb_lacks_clear_text(url: str) -> str | None:
+    """Return how a URL has to be so that no connection is encrypted; ``None`` where it is so."""
+    return None if is_clear_text(url) else f"{_SCHEME} without tls"
+
+
 def with_options(url: str, options: Mapping[str, str]) -> str:
     """Return a URL with options that it does not give itself; raises ``Refused`` without repeating it."""
     if not is_clear_text(url) or any(part in url for part in _NOT_IN_PROPERTIES):

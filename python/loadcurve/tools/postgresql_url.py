@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from loadcurve.protocol import usual_port
+from loadcurve.protocol import known_database
 from loadcurve.tools.driver import Refused
 
 _CLEAR_TEXT = {"sslmode": "disable"}
@@ -46,13 +46,18 @@ def postgresql_url(url: str) -> PostgresqlUrl:
     user, _, password = map(unquote, login.partition(":"))
     return PostgresqlUrl(
         host=place[: place.index("]") + 1] if place.startswith("[") else parts.hostname,
-        port=port or usual_port("postgresql"),
+        port=port or known_database("postgresql").usual_port,
         # As libpq and our engine have it.
         database=unquote(parts.path.removeprefix("/")) or user,
         user=user,
         password=password,
         options=options,
     )
+
+
+def postgresql_lacks_clear_text(url: str) -> str | None:
+    """Return what a URL has to say so that no connection is encrypted; ``None`` where it says so."""
+    return None if postgresql_url(url).says_clear_text else "sslmode=disable"
 
 
 def _not_plain(expected: str) -> Refused:

@@ -76,8 +76,6 @@ lengths, a Zipfian distribution over records to which others are added, and valu
 class DatabaseAbilities(TomlTable):
     """What a tool can be asked for of databases; whatever else a load has is refused."""
 
-    protocols: Annotated[list[DatabaseProtocol], Field(min_length=1)]
-    """What its databases speak."""
     request_distributions: Annotated[
         list[Literal["uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"]],
         Field(min_length=1),

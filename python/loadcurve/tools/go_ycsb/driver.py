@@ -6,17 +6,16 @@ prints its properties there, so a password of PostgreSQL is in a file of libpq's
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import assert_never
 from urllib.parse import quote
 
 from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.redaction import remember, remember_url
 from loadcurve.tools.core_workload import asked_by, properties_of, table_name, write_private
-from loadcurve.tools.driver import DatabaseToolRequest, Output, Refused
+from loadcurve.tools.driver import Binding, Bindings, DatabaseToolRequest, Output, Refused
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.go_ycsb.reader import read_load
-from loadcurve.tools.mongodb_url import for_clients
-from loadcurve.tools.postgresql_url import postgresql_url
+from loadcurve.tools.mongodb_url import for_clients, mongodb_lacks_clear_text
+from loadcurve.tools.postgresql_url import postgresql_lacks_clear_text, postgresql_url
 
 _LOGIN, _PASSWORD = "login.properties", "password"
 _OPERATIONS = "operations.csv"
@@ -28,14 +27,14 @@ _NO_PLACE = "off"
 
 def arguments(wanted: DatabaseToolRequest) -> Sequence[str]:
     """Return the words behind the program, and write beside them who logs in, and with which password."""
-    binding, place = _binding(wanted)
+    binding = BINDINGS[wanted.protocol]
     properties = {
-        **place,
+        **binding.place(wanted),
         **_measurement(wanted.files),
         **_load(wanted.load),
         **properties_of(wanted.load.workload.with_records(wanted.load.records).numbers),
     }
-    return [wanted.load.phase, binding, "-P", str(wanted.files / _LOGIN), *asked_by(properties)]
+    return [wanted.load.phase, binding.name, "-P", str(wanted.files / _LOGIN), *asked_by(properties)]
 
 
 def figures(wanted: DatabaseToolRequest, output: Output) -> ToolFigures:
@@ -43,17 +42,6 @@ def figures(wanted: DatabaseToolRequest, output: Output) -> ToolFigures:
     operations = output.required(_OPERATIONS)
     load = wanted.load
     return read_load(operations, load.warmup_s, load.duration_s, output.interrupted_unix_s)
-
-
-def _binding(wanted: DatabaseToolRequest) -> tuple[str, Mapping[str, str | int]]:
-    """Return go-ycsb's name of the database, and the properties that say where the table is."""
-    match wanted.protocol:
-        case "mongodb":
-            return "mongodb", _mongodb(wanted)
-        case "postgresql":
-            return "pg", _postgresql(wanted)
-        case _ as unknown:
-            assert_never(unknown)
 
 
 def _postgresql(wanted: DatabaseToolRequest) -> Mapping[str, str | int]:
@@ -113,3 +101,9 @@ def _write_password(password: str, file: Path) -> None:
         raise Refused("generator", "go-ycsb takes no password of several lines")
     escaped = password.replace("\\", "\\\\").replace(":", "\\:")
     write_private(file, f"*:*:*:*:{escaped}\n")
+
+
+BINDINGS: Bindings = {
+    "postgresql": Binding("pg", _postgresql, postgresql_lacks_clear_text),
+    "mongodb": Binding("mongodb", _mongodb, mongodb_lacks_clear_text),
+}

@@ -8,7 +8,6 @@ import math
 import re
 import string
 from collections.abc import Mapping, Sequence
-from typing import assert_never
 from urllib.parse import quote
 
 from loadcurve.loads.values import SettingValue
@@ -16,10 +15,10 @@ from loadcurve.loads.workload import Draw, Workload
 from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.redaction import remember, remember_url
 from loadcurve.tools.core_workload import asked_by, properties_of, table_name, write_private
-from loadcurve.tools.driver import DatabaseToolRequest, Output, Refused
+from loadcurve.tools.driver import Binding, Bindings, DatabaseToolRequest, Output, Refused
 from loadcurve.tools.figures import ToolFigures
-from loadcurve.tools.mongodb_url import for_clients, in_database
-from loadcurve.tools.postgresql_url import postgresql_url
+from loadcurve.tools.mongodb_url import for_clients, in_database, mongodb_lacks_clear_text
+from loadcurve.tools.postgresql_url import postgresql_lacks_clear_text, postgresql_url
 from loadcurve.tools.ycsb.window import read_load
 
 _PRIVATE = "private.properties"
@@ -37,8 +36,8 @@ _STARTING_S, _CLIENTS_PER_S = 3, 50
 def arguments(wanted: DatabaseToolRequest) -> Sequence[str]:
     """Return the words behind the program, and write beside them what is nobody else's to read."""
     load = wanted.load
-    binding, place = _binding(wanted)
-    _write_properties(wanted, place)
+    binding = BINDINGS[wanted.protocol]
+    _write_properties(wanted, binding.place(wanted))
     properties = {
         "workload": "site.ycsb.workloads.CoreWorkload",
         "threadcount": load.threads,
@@ -48,7 +47,7 @@ def arguments(wanted: DatabaseToolRequest) -> Sequence[str]:
         **_workload(load.workload.with_records(load.records).numbers),
     }
     # Each second of its status is an interval of the logs, by which the window is cut.
-    return [load.phase, binding, "-s", "-P", str(wanted.files / _PRIVATE), *asked_by(properties)]
+    return [load.phase, binding.name, "-s", "-P", str(wanted.files / _PRIVATE), *asked_by(properties)]
 
 
 def figures(wanted: DatabaseToolRequest, output: Output) -> ToolFigures:
@@ -56,20 +55,9 @@ def figures(wanted: DatabaseToolRequest, output: Output) -> ToolFigures:
     return read_load(output, wanted.load)
 
 
-def _binding(wanted: DatabaseToolRequest) -> tuple[str, Mapping[str, str]]:
-    """Return YCSB's name of the database, and the properties that say where the table is."""
-    match wanted.protocol:
-        case "mongodb":
-            return "mongodb", _mongodb(wanted)
-        case "postgresql":
-            return "jdbc", _postgresql(wanted)
-        case _ as unknown:
-            assert_never(unknown)
-
-
-def _write_properties(wanted: DatabaseToolRequest, place: Mapping[str, str]) -> None:
+def _write_properties(wanted: DatabaseToolRequest, place: Mapping[str, str | int]) -> None:
     properties = {**place, "hdrhistogram.output.path": f"{wanted.files}/"}
-    lines = (f"{name}={_escaped(value)}\n" for name, value in properties.items())
+    lines = (f"{name}={_escaped(str(value))}\n" for name, value in properties.items())
     write_private(wanted.files / _PRIVATE, "".join(lines))
 
 
@@ -145,3 +133,9 @@ def _distribution(drawn: Draw) -> Mapping[str, SettingValue]:
         "exponential.frac": drawn.fraction,
     }
     return {name: value for name, value in known.items() if value is not None}
+
+
+BINDINGS: Bindings = {
+    "postgresql": Binding("jdbc", _postgresql, postgresql_lacks_clear_text),
+    "mongodb": Binding("mongodb", _mongodb, mongodb_lacks_clear_text),
+}
