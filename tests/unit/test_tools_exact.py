@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from loadcurve.cli.load_study import Options, http_load
 from loadcurve.errors import BadInput
@@ -172,9 +172,82 @@ def test_what_differs_from_the_defaults_does_too():
     assert "--header Accept-Encoding: gzip" in words("wrk", headers={"Accept-Encoding": "gzip"})
 
 
+CHANGES: dict[str, list[dict[str, Any]]] = {
+    "requests": [{"requests": ["/b"]}],
+    "connections": [{"connections": 24}],
+    "duration_s": [{"duration": "20s"}],
+    "requests_total": [{"duration": None, "requests_total": 5000}],
+    "connections_total": [{"num_connections": 77}],
+    "timeout_s": [{"timeout": "7s"}],
+    "headers": [{"headers": {"Accept": "text/html"}}],
+    "http": [{"http": version} for version in ("1.0", "1.1", "2")],
+    "threads": [{"threads": 2}],
+    "calls": [{"calls": 1}, {"calls": 7}],
+    "pipeline": [{"pipeline": 3}],
+    "streams": [{"http": "2", "streams": 3}],
+    "think_s": [{"think": "10ms"}],
+    "rate_rps": [{"rate": 700}],
+    "arrivals": [{"arrivals": "poisson"}],
+    "connection_rate_cps": [{"connection_rate": 70}],
+}
+"""By options of which other tools take more than the default: loads that differ in that option."""
+NOT_IN_COMMANDS = {
+    "model": "each tool has another command for each model",
+    "warmup_s": "a load of its own, where the tool has no warm-up",
+    "pick": "there is one path",
+    "weights": "there is one path",
+    "verify": "answers are verified before the load, by our own client",
+    "tls": "connections are in clear text",
+    "full_handshakes": "connections are in clear text",
+    "generator": "the tool itself",
+    "speed": "no tool replays a recording",
+}
+
+
+LEAST_SHOWN = 4
+"""Each tool can at least be given another path, other connections, another length and other header fields."""
+
+
+def test_it_is_known_of_each_option_that_tools_take_where_it_shows():
+    taken = {
+        name
+        for model in (ClosedLoad, OpenLoad, SessionsLoad)
+        for name in model.model_fields
+        if any(said.takes_any for said in said_of(model, name, OtherTools))
+    }
+    assert taken == CHANGES.keys() | NOT_IN_COMMANDS.keys()
+
+
+def asked_of(name: str, files: Path, **changes: Any) -> list[object]:
+    """Return all that a tool is given for a load: words, variables and files."""
+    files.mkdir()
+    wanted, tool = wanted_of(name, files=files, **changes), tool_named(name)
+    given = [word.replace(str(files), "") for word in tool.driver.arguments(wanted)]
+    variables = [value.replace("{threads}", str(wanted.threads)) for value in tool.table.environment.values()]
+    return [given, variables, *(file.read_text() for file in sorted(files.iterdir()))]
+
+
+@pytest.mark.parametrize("name", OF_TOOL)
+def test_what_a_tool_is_let_through_with_shows_in_what_it_is_given(name, tmp_path):
+    usual, plain = load_of(OF_TOOL[name]), asked_of(name, tmp_path / "plain")
+    changes = [one for several in CHANGES.values() for one in several]
+    shown = 0
+    for number, change in enumerate(changes):
+        try:
+            changed = load_of(OF_TOOL[name] | change)
+            given = asked_of(name, tmp_path / str(number), **change)
+        except (ValidationError, Refused):
+            # The tool's model has no such option, or its abilities do not reach so far.
+            continue
+        assert (given == plain) == (changed == usual), change
+        shown += given != plain
+    assert shown >= LEAST_SHOWN
+
+
 @pytest.mark.parametrize(
     ("name", "changes", "key", "reason"),
     [
+        ("httperf", {"connections": 24}, "connections", "however many are open"),
         ("ab", {"model": "open", "rate": 100}, "model", "ab has no requests at a fixed rate"),
         ("ab", {"http": "1.1"}, "http", 'expected http = "1.0"'),
         ("ab", {"calls": 3}, "calls", "after one request, or keeps it open"),

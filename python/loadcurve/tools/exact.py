@@ -109,6 +109,8 @@ def _connections(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[st
         yield "calls", f"{name} keeps its connections open; remove it"
     if can.calls == "one or kept" and load.calls not in (None, 1):
         yield "calls", f"{name} closes a connection after one request, or keeps it open"
+    if isinstance(load, SessionsLoad) and load.connections is not None:
+        yield "connections", f"{name} opens connections as they arrive, however many are open; remove it"
     for key in ("pipeline", "streams"):
         if getattr(load, key, 1) > 1 and key not in can.requests_at_once:
             yield key, f"{name} has one request at a time on a connection"
