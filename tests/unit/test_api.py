@@ -172,8 +172,10 @@ def test_a_gate_passes_what_has_not_become_worse(run):
 
 
 def test_a_gate_does_not_pass_a_server_that_is_lost():
-    data = {"curves": [], "points": [], "regressions": [], "lost": [{"server": "nginx"}]}
-    assert not api.Comparison(data).passes
+    data = {"curves": [], "points": [], "regressions": [], "error_regressions": [], "lost": [], "missing": []}
+    assert api.Comparison(data).passes
+    assert not api.Comparison(data | {"lost": [{"server": "nginx"}]}).passes
+    assert not api.Comparison(data | {"error_regressions": [{"server": "nginx"}]}).passes
 
 
 @pytest.mark.parametrize(("outcome", "passes"), [("passed", True), ("failed", False), ("undecided", False)])

@@ -2,11 +2,15 @@
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
-from loadcurve.analysis.comparison import OF_OPERATIONS, compare_runs
+from loadcurve.analysis.change import Outcome
+from loadcurve.analysis.comparison import OF_OPERATIONS, RunComparison, compare_runs
+from loadcurve.analysis.gate import Gate
+from loadcurve.analysis.operation_errors import OperationErrors
 from loadcurve.report.comparison import changes_in_words, comparison_json, comparison_lines
 from loadcurve.report.comparison_formats import comparison_markdown
 from loadcurve.result.folder import read_run
@@ -84,20 +88,58 @@ def test_the_request_that_alone_is_answered_less_often_is_named_with_its_ratio(t
     assert "0.50" in row
 
 
-def test_errors_of_a_request_are_counted_on_both_sides(tmp_path):
-    base, wrong = (run_of_echoes(tmp_path / str(count), 1_000, count) for count in (0, 7))
-    comparison = compare_runs(base, wrong)
-    # Three trials of three points, each with seven.
-    said = "errors of POST /echo, nginx: 0 in 9 loads of base, 63 in 9 loads of new"
-    assert said in printed(comparison_lines(comparison)).replace("\n", " ")
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory) -> Command:
+    """Folders of runs: in one none and in one seven answers to POST /echo of each load are wrong."""
+    command = Command(tmp_path_factory.mktemp("wrong"))
+    for name, count in (("none", 0), ("seven", 7)):
+        run_of_echoes(command.work / name, 1_000, count)
+    return command
+
+
+def of_echo(comparison: RunComparison) -> OperationErrors:
+    return next(one for one in comparison.errors if (one.server, one.operation) == ("nginx", "POST /echo"))
+
+
+def test_errors_of_a_request_are_counted_on_both_sides_and_their_share_is_compared(wrong):
+    comparison = compare_runs(analysed(wrong, "none"), analysed(wrong, "seven"))
+    # Three trials of three points, each with seven of 1,000.
+    said = "errors of POST /echo, nginx: 0 in 9 loads of base, 63 in 9 loads of new: worse, 0.700 ("
+    assert said in " ".join(printed(comparison_lines(comparison)).split())
     assert said in comparison_markdown(comparison, None)
     assert "errors of GET" not in comparison_markdown(comparison, None)
-    [echo] = [
+    echo = of_echo(comparison)
+    assert (echo.shown, echo.is_worse, echo.change.value) == (True, True, pytest.approx(7 / 1_000))
+    # It is one of the three requests, and the one that differs.
+    assert echo.step == len(REQUESTS)
+    data = next(
         one
         for one in comparison_json(comparison, None)["errors"]
         if (one["server"], one["operation"]) == ("nginx", "POST /echo")
-    ]
-    assert (echo["base"], echo["new"]) == ({"errors": 0, "loads": 9}, {"errors": 63, "loads": 9})
+    )
+    assert (data["base"], data["new"]) == ({"errors": 0, "loads": 9}, {"errors": 63, "loads": 9})
+    assert (data["base_share"], data["new_share"]) == (0, pytest.approx(7 / 1_000))
+    assert 0 < data["low"] < data["difference"] < data["high"]
+    assert data["shown"]
+
+
+def test_fewer_errors_of_a_request_are_better(wrong):
+    comparison = compare_runs(analysed(wrong, "seven"), analysed(wrong, "none"))
+    assert (of_echo(comparison).shown, of_echo(comparison).is_worse) == (True, False)
+    assert "better, 0.700 (" in " ".join(printed(comparison_lines(comparison)).split())
+    assert Gate.of(comparison, 0.2).outcome is not Outcome.FAILED
+
+
+def test_a_gate_fails_where_a_request_has_more_errors_and_says_so(wrong):
+    failed = wrong.run("compare", "none", "seven", "--fail-on-regression", "20%", "--format", "junit")
+    assert failed.returncode == 3
+    assert "errors of POST /echo, nginx: 0 in 9 loads of base, 63 in 9 loads of new: worse" in " ".join(
+        failed.stderr.split()
+    )
+    cases = ElementTree.fromstring(failed.stdout).iter("testcase")
+    names = [case.get("name") for case in cases if case.find("failure") is not None]
+    assert names == ["errors of POST /echo over the whole curve"] * len(requests_run.SERVERS)
+    assert wrong.run("compare", "none", "none", "--fail-on-regression", "20%").returncode == 0
 
 
 def test_each_request_of_both_runs_is_compared_though_only_differences_have_rows(runs):

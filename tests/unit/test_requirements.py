@@ -130,6 +130,45 @@ def test_a_confidence_of_its_own_is_that_of_a_requests_interval_too(run_of_reque
     assert high.high > usual.high
 
 
+@pytest.fixture(scope="module")
+def run_with_errors(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """One in 1,000 answers to POST /echo is wrong in each load, and every other answer is right."""
+    share = requests_run.SHARES["POST /echo"]
+    operations = requests_run.operations(20_000, wrong={"POST /echo": round(20_000 * share / 1_000)})
+    records = [
+        requests_run.record(server, connections, block, operations=operations)
+        for block in range(requests_run.TRIALS)
+        for server in requests_run.SERVERS
+        for connections in requests_run.CONNECTIONS
+    ]
+    folder = tmp_path_factory.mktemp("errors") / "run"
+    return read_run(synthetic.write_run(folder, records=records))
+
+
+@pytest.mark.parametrize(
+    ("request_", "below", "outcome"),
+    [
+        ("POST /echo", "1 %", "held"),
+        ("POST /echo", "0.01 %", "failed"),
+        ("POST /echo", "0.1 %", "cannot_tell"),
+        ("GET /json", "0.5 %", "held"),
+        # None of 10,000 and more does not show that there is less than one in 100,000.
+        ("GET /json", "0.001 %", "cannot_tell"),
+    ],
+)
+def test_the_share_of_errors_of_a_request_is_judged_by_its_counts(run_with_errors, request_, below, outcome):
+    found = judged(run_with_errors, measure="errors", request=request_, at={"connections": 50}, below=below)
+    assert found.outcome == outcome
+    assert found.estimate.value == pytest.approx(0.001 if request_ == "POST /echo" else 0, rel=0.01)
+
+
+def test_the_share_of_errors_of_the_whole_load_is_one_of_what_was_due(run_with_errors):
+    table = {"measure": "errors", "below": "5 %", "server": "nginx", "at": {"connections": 50}}
+    rows = requirement_rows(analysed(run_with_errors, table))
+    assert {(row.statement, row.title) for row in rows} == {("errors below 5 %", "held")}
+    assert rows[0].measured.startswith("0 % (0 to ")
+
+
 def test_a_requirement_of_a_request_is_named_with_it(run_of_requests):
     table = {"measure": "p99", "request": "POST /echo", "below": "10ms", "server": "nginx"}
     analysis = analysed(run_of_requests, {**table, "at": {"connections": 50}})
@@ -176,6 +215,8 @@ BAD = {
     'measure = "p99"\nbelow = "5000/s"': 'require.below: found "5000/s"; p99 expects a time with its unit',
     'measure = "p99"': "require.below: missing; expected a time",
     'measure = "p99"\nbelow = "1ms"\nabove = "1ms"': "require.below: cannot be combined with above",
+    'measure = "errors"\nbelow = "5ms"': 'errors expects a percentage, such as "0.1 %", above 0',
+    'measure = "errors"\nabove = "1 %"': "require.above: errors have a greatest share; write below instead",
     'measure = "p99"\nbelow = "1ms"\nserver = "ngin"': 'require.server: found "ngin"; expected one of nginx',
     'measure = "p99"\nbelow = "1ms"\nrequest = "GET /2k.txt"': (
         'require.request: found "GET /2k.txt", which the load on nginx does not send; '

@@ -27,7 +27,7 @@ from loadcurve.result.measures import (
     protocol_measures,
     wrong_answers,
 )
-from loadcurve.result.operations import measured_labels, operation_measures
+from loadcurve.result.operations import ended_of, measured_labels, operation_measures
 from loadcurve.result.outcomes import Reason
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import Estimate
@@ -152,20 +152,21 @@ def curves(run: Run, by: Sequence[Measure] | None = None) -> list[Curve]:
     """Return the curve of every server that was found, in the order of the study; by all measures or some."""
     kept: Sequence[Measure] = ()
     if by is None:
-        by = [*measures_of(run.kind, labels_in(run)), *protocol_measures(run.points)]
-        kept = kept_resources(run.kind)
+        labels = labels_in(run)
+        by = [*measures_of(run.kind, labels), *protocol_measures(run.points)]
+        kept = [*kept_resources(run.kind), *([] if run.kind.by_operation else map(ended_of, labels))]
     ends = list(run.curve_ends.values())
     measured: dict[tuple[str, PointKey], list[PointRecord]] = {}
     for record in run.points:
         measured.setdefault((record.server, point_key(record.point)), []).append(record)
     names = [name for name, server in run.run.servers.items() if server.status == "found"]
     found: list[list[CurvePoint]] = [[] for _ in names]
-    ended: list[list[int]] = [[] for _ in names]
+    ended_blocks: list[list[int]] = [[] for _ in names]
     for point in run.sweep_points:
         records = [measured.get((name, point_key(point)), []) for name in names]
-        for curve, blocks, at in zip(found, ended, _at_point(point, records, by, kept), strict=True):
+        for curve, blocks, at in zip(found, ended_blocks, _at_point(point, records, by, kept), strict=True):
             curve.append(replace(at, ended_before=sorted(blocks)))
-        for name, blocks in zip(names, ended, strict=True):
+        for name, blocks in zip(names, ended_blocks, strict=True):
             blocks += [end.block for end in ends if (end.server, end.point) == (name, point)]
     return [Curve(server=name, points=points) for name, points in zip(names, found, strict=True)]
 

@@ -7,6 +7,7 @@ from loadcurve.analysis.change import Change, Outcome
 from loadcurve.analysis.comparison import RunComparison
 from loadcurve.analysis.gated import GatedRun
 from loadcurve.analysis.missing import MissingFigure
+from loadcurve.analysis.operation_errors import OperationErrors
 from loadcurve.analysis.requirements import JudgedRequirement
 from loadcurve.analysis.unusable import Unusable, lost_in_head
 
@@ -19,6 +20,8 @@ class Gate:
     """Such as 0.05 for 5 %."""
     regressions: tuple[Change, ...]
     """Shown, and of at least that share: the greatest first."""
+    errors: tuple[OperationErrors, ...]
+    """Requests of which a greater share is shown to fail, by that share of the base's or more."""
     undecided: tuple[Change, ...]
     """Over the whole curve: neither shown to be regressions, nor shown to be none."""
     lost: tuple[Unusable, ...]
@@ -32,6 +35,7 @@ class Gate:
         return cls(
             least,
             tuple(comparison.regressions(least)),
+            tuple(one for one in comparison.errors if one.is_regression(least)),
             tuple(comparison.undecided(least)),
             comparison.lost,
             comparison.lost_figures,
@@ -40,7 +44,7 @@ class Gate:
     @property
     def outcome(self) -> Outcome:
         """What it comes to: what cannot be compared any more has not passed."""
-        if self.regressions or self.lost or self.lost_figures:
+        if self.regressions or self.errors or self.lost or self.lost_figures:
             return Outcome.FAILED
         return Outcome.UNDECIDED if self.undecided else Outcome.PASSED
 

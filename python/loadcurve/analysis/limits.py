@@ -2,15 +2,14 @@
 
 from loadcurve.analysis.late import is_late_alone, why_undecided
 from loadcurve.result.distribution import PERCENTILES, Distribution, samples_needed
-from loadcurve.result.load import LoadResult, Operation
+from loadcurve.result.load import LoadResult
 from loadcurve.result.measures import (
     LATENCIES,
     MESSAGE_MEASURES,
     is_usable,
     statistic_of,
-    wrong_answers,
 )
-from loadcurve.result.operations import operation_of
+from loadcurve.result.operations import error_count, operation_of
 from loadcurve.result.outcomes import REASONS
 from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.capacity import Observation
@@ -41,26 +40,18 @@ DEATHS = frozenset({"died", "out_of_memory"})
 def limited_value(limit: Limit, record: PointRecord) -> float | None:
     """Return what was measured of a limited measure, in the unit of its bound; ``None`` where it was not."""
     load = record.load
-    if limit.operation is not None:
-        return _value_of_operation(limit, operation_of(load, limit.operation))
     if limit.measure == ERRORS:
-        due = load.requests.due
-        return wrong_answers(record) / due if due else None
+        counted = error_count(record, limit.operation)
+        return None if counted is None else counted[0] / counted[1]
+    if limit.operation is not None:
+        one = operation_of(load, limit.operation)
+        return None if one is None else statistic_of(one.latency_ms, LATENCY_FIELDS[limit.measure])
     if limit.measure == RATE_KEPT:
         asked, answered = load.rate_rps.asked, load.rate_rps.answered
         return None if not asked or answered is None else answered / asked
     if limit.measure in OF_MESSAGES:
         return next(one for one in MESSAGE_MEASURES if one.name == limit.measure).value(record)
     return LATENCIES[LATENCY_FIELDS[limit.measure]].value(record)
-
-
-def _value_of_operation(limit: Limit, one: Operation | None) -> float | None:
-    """Return the same of one operation; its errors are a share of those that have ended."""
-    if one is None:
-        return None
-    if limit.measure == ERRORS:
-        return one.errors / one.ended if one.ended else None
-    return statistic_of(one.latency_ms, LATENCY_FIELDS[limit.measure])
 
 
 def has_messages(load: LoadResult, required: str) -> bool:

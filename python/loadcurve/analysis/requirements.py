@@ -9,10 +9,11 @@ from loadcurve.analysis.limits import DEATHS, GENERATOR_FAULTS, SERVER_FAULTS
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import Measure, is_usable, measures, point_key
-from loadcurve.result.operations import labels_of, measure_of
+from loadcurve.result.operations import error_count, labels_of, measure_of
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import CONFIDENCE, Estimate, estimate_over_trials
-from loadcurve.stats.slo import expected_operation
+from loadcurve.stats.shares import CountedShare, share_interval
+from loadcurve.stats.slo import ERRORS, expected_operation
 from loadcurve.study.require import Direction, RequireTable, required_of
 
 RequirementOutcome = Literal["held", "failed", "cannot_tell"]
@@ -134,12 +135,24 @@ def _judged(
 
 
 def _estimate(run: Run, server: str, at: CurvePoint, required: RequireTable) -> Estimate | None:
+    if required.measure == ERRORS:
+        return _error_share(run, server, at, required)
     measure = _measure(run, required)
     if required.confidence == CONFIDENCE and measure.column in at.figures:
         return at.estimate(measure)
     # Curves have the most frequent requests, and of those some statistics alone.
     records = [one for one in _records_at(run, server, at) if is_usable(one)]
     return estimate_over_trials(map(measure.value, records), required.confidence)
+
+
+def _error_share(run: Run, server: str, at: CurvePoint, required: RequireTable) -> Estimate | None:
+    """Return the share of errors, with the interval of counts: none of few requests is not none at all."""
+    records = [one for one in _records_at(run, server, at) if is_usable(one)]
+    counts = [found for one in records if (found := error_count(one, required.request)) is not None]
+    if not counts:
+        return None
+    errors, ended = zip(*counts, strict=True)
+    return share_interval(CountedShare(errors, ended), required.confidence)
 
 
 def _measure(run: Run, required: RequireTable) -> Measure:

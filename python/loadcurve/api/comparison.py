@@ -53,7 +53,8 @@ class Comparison:
     def passes(self) -> bool:
         """Whether no regression was shown and no figure that the base has is missing."""
         is_lost = self.data["lost"] or any(one["lost"] for one in self.data["missing"])
-        return not self.data["regressions"] and not is_lost
+        is_worse = self.data["regressions"] or self.data["error_regressions"]
+        return not is_worse and not is_lost
 
     def __repr__(self) -> str:
         """Return how many ratios there are, and how many show a difference."""

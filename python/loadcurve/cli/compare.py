@@ -31,6 +31,7 @@ from loadcurve.report.comparison import (
     unusable_base_in_words,
     unusable_in_words,
 )
+from loadcurve.report.comparison_errors import errors_of_requests_in_words
 from loadcurve.report.comparison_formats import (
     comparison_junit,
     comparison_markdown,
@@ -173,8 +174,9 @@ def _judge(gate: Gate, options: GateOptions, printed: ComparisonFormat) -> int:
     """
     talk = new_console(stderr=True)
     share = f"{100 * gate.least:g} %"
+    worse = [*changes_in_words(gate.regressions), *errors_of_requests_in_words(gate.errors)]
     failing = [
-        (f"worse by {share} or more:", changes_in_words(gate.regressions)),
+        (f"worse by {share} or more:", worse),
         ("usable in BASE and without a usable figure in NEW:", unusable_in_words(gate.lost)),
     ]
     if printed == "text" and gate.outcome is Outcome.FAILED:

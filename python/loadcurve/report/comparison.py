@@ -19,6 +19,7 @@ from loadcurve.errors import sentence
 from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.column import WORDS, Column, Layout
+from loadcurve.report.comparison_errors import errors_in_words, errors_json
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.leader import first_named
 from loadcurve.report.terminal_tables import column_table, server_column
@@ -47,19 +48,6 @@ def comparison_lines(comparison: RunComparison) -> RenderableType:
     cautions = [*(one.words for one in comparison.not_computed), *trust_in_words(comparison)]
     said = [Text(words, style="yellow") for words in cautions]
     return Group(*parts, *said, *_conclusions(comparison), *_left_out(comparison))
-
-
-def errors_in_words(comparison: RunComparison) -> list[str]:
-    """Return the errors of each request that has another number of them per load on the two sides."""
-    names = ("base", "new") if comparison.arms is None else comparison.arms
-    said: list[str] = []
-    for one in comparison.errors:
-        sides = [
-            f"{count.errors:,} in {plural(count.trials, 'load')} of {name}"
-            for name, count in zip(names, (one.base, one.new), strict=True)
-        ]
-        said += [f"errors of {one.operation}, {one.server}: {', '.join(sides)}"] if one.differs else []
-    return said
 
 
 def difference_line(difference: Difference) -> str:
@@ -113,7 +101,7 @@ def gate_in_words(gate: Gate) -> str:
     """Return what a gate comes to in a sentence, with the share that it was asked for."""
     share = f"{100 * gate.least:g} %"
     match gate.outcome:
-        case Outcome.FAILED if gate.regressions:
+        case Outcome.FAILED if gate.regressions or gate.errors:
             return f"Regression: something is shown to be worse by {share} or more."
         case Outcome.FAILED if gate.lost_figures and not gate.lost:
             return "Failed: the base has figures that the other side has not."
@@ -227,15 +215,7 @@ def comparison_json(comparison: RunComparison, gate: Gate | None) -> dict[str, A
         "curves": [_change_json(change) for change in comparison.curves],
         "points": [_change_json(change) for change in comparison.points],
         "operations": [_change_json(change) for change in comparison.operations],
-        "errors": [
-            {
-                "server": one.server,
-                "operation": one.operation,
-                "base": {"errors": one.base.errors, "loads": one.base.trials},
-                "new": {"errors": one.new.errors, "loads": one.new.trials},
-            }
-            for one in comparison.errors
-        ],
+        "errors": list(map(errors_json, comparison.errors)),
         "resources": [_change_json(change) for change in comparison.resources],
         "servers_in_one_run": list(comparison.servers_in_one),
         "points_in_one_run": list(comparison.points_in_one),
@@ -256,6 +236,7 @@ def comparison_json(comparison: RunComparison, gate: Gate | None) -> dict[str, A
         "trust": [asdict(one) for one in comparison.trust],
         "not_computed": [asdict(one) for one in comparison.not_computed],
         "regressions": None if gate is None else list(map(_change_json, gate.regressions)),
+        "error_regressions": None if gate is None else list(map(errors_json, gate.errors)),
         "undecided": None if gate is None else list(map(_change_json, gate.undecided)),
     }
 
@@ -371,7 +352,7 @@ def _conclusions(comparison: RunComparison) -> Iterable[Text]:
         yield Text(
             f"With one trial in {where[0]} no difference can be shown: measure at least 3 trials {where[1]}."
         )
-    elif not shown:
+    elif not shown and not any(one.shown for one in comparison.errors):
         yield Text("No difference is shown: chance alone can explain the measured differences.")
     yield from map(Text, changes_in_words(shown))
     yield from map(Text, unusable_base_in_words(comparison))

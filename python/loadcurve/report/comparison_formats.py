@@ -13,7 +13,6 @@ from loadcurve.report.column import Column
 from loadcurve.report.comparison import (
     SHOWN,
     changes_in_words,
-    errors_in_words,
     gate_in_words,
     lost_figures_in_words,
     place_in_words,
@@ -26,6 +25,7 @@ from loadcurve.report.comparison import (
     unusable_in_words,
     why_undecided,
 )
+from loadcurve.report.comparison_errors import errors_in_words, errors_of_requests_in_words
 from loadcurve.report.markdown import escaped, listed, table_of_words
 from loadcurve.report.suite import as_junit
 from loadcurve.units import ABSENT
@@ -63,7 +63,7 @@ def comparison_markdown(comparison: RunComparison, gate: Gate | None) -> str:
 
 
 def comparison_junit(comparison: RunComparison, gate: Gate) -> str:
-    """Return JUnit's XML: a test for each server, measure and point.
+    """Return JUnit's XML: a test for each server, measure and point, and for the errors of each request.
 
     It is failed where it is shown to be worse, or where only the base has the figure; and skipped where that
     is not decided, or where there is no figure, with the reason.
@@ -71,6 +71,13 @@ def comparison_junit(comparison: RunComparison, gate: Gate) -> str:
     suite = Element("testsuite", name="loadcurve compare")
     for change in comparison.changes:
         _add_change(_case(suite, change), change, gate.least)
+    for errors in comparison.errors:
+        if errors.change is not None:
+            name = f"errors of {errors.operation} {place_in_words(None)}"
+            case = SubElement(suite, "testcase", classname=errors.server, name=name)
+            if errors in gate.errors:
+                (said,) = errors_of_requests_in_words([errors], comparison.arms or ("base", "new"))
+                SubElement(case, "failure", message=said)
     for one in comparison.missing:
         tag = "failure" if one.is_lost else "skipped"
         SubElement(_case(suite, one), tag, message=f"no figure: {one.reason}")

@@ -18,8 +18,9 @@ from loadcurve.report.section import Grid, Report, Section, grid_in_markdown
 from loadcurve.report.terminal_tables import as_it_is
 from loadcurve.result.distribution import PERCENTILES, samples_needed
 from loadcurve.result.measures import Measure
-from loadcurve.result.operations import measure_of
+from loadcurve.result.operations import error_share_of, measure_of
 from loadcurve.stats.interval import CONFIDENCE
+from loadcurve.stats.slo import ERRORS
 
 OUTCOMES: Mapping[RequirementOutcome, str] = {
     "failed": "failed",
@@ -77,6 +78,8 @@ def requirement_in_words(row: RequirementRow) -> str:
 def _measure(analysis: Analysis, one: JudgedRequirement) -> Measure:
     if one.request is not None:
         return measure_of(analysis.load_kind, one.request, one.measure)
+    if one.measure == ERRORS:
+        return error_share_of(None)
     return next(measure for measure in analysis.measures if measure.name == one.measure)
 
 
@@ -102,10 +105,11 @@ def _measured(one: JudgedRequirement, measure: Measure) -> str:
     found = one.estimate
     if found is None:
         return ""
-    unit = f" {measure.unit}" if measure.unit else ""
+    unit, scale = units.behind(measure.unit), 100 if measure.unit == "share" else 1
+    value = f"{units.number(scale * found.value)}{unit}"
     if found.low is None or found.high is None:
-        return f"{units.number(found.value)}{unit}"
-    return f"{units.number(found.value)}{unit} ({units.number(found.low)} to {units.number(found.high)})"
+        return value
+    return f"{value} ({units.number(scale * found.low)} to {units.number(scale * found.high)})"
 
 
 def _room(one: JudgedRequirement) -> str:

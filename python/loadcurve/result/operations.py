@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.load import LoadResult, Operation
-from loadcurve.result.measures import LATENCIES, THROUGHPUT, Measure, statistic_of
+from loadcurve.result.measures import LATENCIES, THROUGHPUT, Measure, statistic_of, wrong_answers
 from loadcurve.result.records import PointRecord
 
 STATISTICS = ("p50", "p99", "max")
@@ -58,7 +59,12 @@ def operation_measures(kind: LoadKind, label: str) -> list[Measure]:
 
 
 def measure_of(kind: LoadKind, label: str, name: str) -> Measure:
-    """Return an operation's throughput, or a statistic of its latency, by the name of the load's measure."""
+    """Return an operation's throughput, its share of errors, or a statistic of its latency.
+
+    ``name`` is that of the load's measure.
+    """
+    if name == "errors":
+        return error_share_of(label)
     return throughput_of(kind, label) if name == THROUGHPUT.name else latency_of(kind, label, name)
 
 
@@ -114,6 +120,49 @@ def errors_of(label: str) -> Measure:
     )
 
 
+def ended_of(label: str) -> Measure:
+    """Return how many of a request were answered or failed, which its errors are a share of."""
+    return replace(
+        errors_of(label),
+        name=f'ended of "{label}"',
+        column=f"ended of {label}",
+        title=f"answered or failed of {label}",
+        value=partial(_ended, label=label),
+        column_of_operation="ended",
+    )
+
+
+def error_share_of(label: str | None) -> Measure:
+    """Return the share of a request's errors among those that have ended, or of the whole load's, if none.
+
+    See :func:`error_count`.
+    """
+    of_one = "" if label is None else f" of {label}"
+    return replace(
+        errors_of(label or ""),
+        name="errors" if label is None else f'errors of "{label}"',
+        column=f"error_share{of_one}",
+        title=f"errors{of_one}",
+        unit="share",
+        better="lower",
+        value=partial(_error_share, label=label),
+        operation=label,
+        column_of_operation="error_share",
+    )
+
+
+def error_count(trial: PointRecord, label: str | None) -> tuple[int, int] | None:
+    """Return the errors of a request and how many have ended, or of the whole load and how many were due.
+
+    ``None`` where the load has no such request, or nothing of it ended.
+    """
+    if label is None:
+        whole = trial.load.requests.due
+        return (wrong_answers(trial), whole) if whole else None
+    one = operation_of(trial.load, label)
+    return (one.errors, one.ended) if one is not None and one.ended else None
+
+
 def _names(kind: LoadKind, label: str, of_kind: str, column: str, words: str) -> tuple[str, str]:
     """Return a measure's name and its column.
 
@@ -136,6 +185,16 @@ def _rps(trial: PointRecord, label: str) -> float | None:
 def _latency(trial: PointRecord, label: str, statistic: str) -> float | None:
     one = operation_of(trial.load, label)
     return None if one is None else statistic_of(one.latency_ms, statistic)
+
+
+def _ended(trial: PointRecord, label: str) -> float | None:
+    one = operation_of(trial.load, label)
+    return None if one is None else one.ended
+
+
+def _error_share(trial: PointRecord, label: str | None) -> float | None:
+    counted = error_count(trial, label)
+    return None if counted is None else counted[0] / counted[1]
 
 
 def _errors(trial: PointRecord, label: str) -> float | None:

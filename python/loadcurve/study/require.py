@@ -8,8 +8,16 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from loadcurve.result.measure_names import RankedMeasureName
 from loadcurve.stats.interval import CONFIDENCE
-from loadcurve.stats.slo import LATENCY_FIELDS, expected_operation
-from loadcurve.toml.bounds import MIB_PER_UNIT, MS_PER_UNIT, PER_S, US_PER_UNIT, BoundUnits, bound_in
+from loadcurve.stats.slo import ERRORS, LATENCY_FIELDS, expected_operation
+from loadcurve.toml.bounds import (
+    MIB_PER_UNIT,
+    MS_PER_UNIT,
+    PER_S,
+    SHARE_PER_UNIT,
+    US_PER_UNIT,
+    BoundUnits,
+    bound_in,
+)
 from loadcurve.toml.document import TomlTable
 from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import Problem, own_problems
@@ -17,7 +25,7 @@ from loadcurve.toml.values import Text
 from loadcurve.units import setting
 
 Direction = Literal["below", "above"]
-RequiredMeasureName = Literal[RankedMeasureName, "cpu_share", "processes_max"]
+RequiredMeasureName = Literal[RankedMeasureName, "cpu_share", "processes_max", "errors"]
 Confidence = Annotated[
     float, Field(ge=0.5, le=0.9999), Expected("a share of one from 0.5 to 0.9999, such as 0.95")
 ]
@@ -31,9 +39,10 @@ _UNITS: Mapping[str, tuple[BoundUnits, str]] = {
     "memory_peak_mib": _SIZE,
     "cpu_share": ({"": Fraction(1), "CPUs": Fraction(1)}, 'a number of CPUs, such as "1.5"'),
     "processes_max": ({"": Fraction(1)}, 'a number of processes, such as "8"'),
+    ERRORS: (SHARE_PER_UNIT, 'a percentage, such as "0.1 %"'),
 }
 """The units of a measure's bound, and what is expected; latencies have times."""
-OF_REQUESTS = ("throughput", *LATENCY_FIELDS.values())
+OF_REQUESTS = ("throughput", *LATENCY_FIELDS.values(), ERRORS)
 """The measures that each request of a load has."""
 
 
@@ -46,7 +55,7 @@ class RequireTable(TomlTable):
     """A bound that a measure must keep. It is held or failed where the whole interval says so."""
 
     measure: Annotated[RequiredMeasureName, BeforeValidator(_as_studies_name_it)]
-    """The figure that is required."""
+    """The figure that is required; `errors` is the share of requests without a correct answer."""
     below: Text | None = None
     """The bound that the figure must be below, with its unit, such as `"10ms"`."""
     above: Text | None = None
@@ -74,7 +83,7 @@ class RequireTable(TomlTable):
 
     @property
     def bound(self) -> float:
-        """The bound in the unit of the measure: ms, requests per second, µs, MiB or a number."""
+        """The bound in the unit of the measure: ms, requests per second, µs, MiB, a share or a number."""
         bound = _bound(self.measure, self.bound_text)
         assert bound is not None, "checked when it was read"  # noqa: S101
         return bound
@@ -88,6 +97,8 @@ class RequireTable(TomlTable):
         if _bound(self.measure, self.bound_text) is None:
             text = f"found {show(self.bound_text)}; {self.measure} expects {_expected(self.measure)}, above 0"
             raise own_problems([Problem((self.direction,), text)])
+        if self.measure == ERRORS and self.above is not None:
+            raise own_problems([Problem(("above",), "errors have a greatest share; write below instead")])
         if self.request is not None and self.measure not in OF_REQUESTS:
             text = f"{self.measure} is measured of the whole load; a request has {', '.join(OF_REQUESTS)}"
             raise own_problems([Problem(("request",), text)])
