@@ -1,9 +1,16 @@
-"""How long the pages of published results take: of a large run, of a thousand runs, and of one more.
+"""How long the pages of published results take to be built, and until their first screens are painted.
+
+Built are those of a large run, of a thousand runs, and of one more; opened the largest ones, in the system's
+Chromium. The bytes and the times to the first paint, of anything and of content, are those of the browser's
+own entries (W3C Paint Timing, Navigation Timing); each visit is from disk in a fresh profile, and given are
+the medians.
 
 python -m benches.site_speed [RUNS]
 """
 
 import resource
+import shutil
+import statistics
 import sys
 import tempfile
 import time
@@ -11,7 +18,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+from playwright.sync_api import Browser, sync_playwright
 
+from benches.page_speed import FLAGS
 from loadcurve.analysis.publication import RANKED_NAMES, rankings_of
 from loadcurve.report.site.build import build_site
 from loadcurve.result.publication import (
@@ -26,6 +35,19 @@ from loadcurve.result.publication import (
 )
 
 STUDIES, MACHINES = 10, 5
+VISITS, SCREEN_GOAL_S = 7, 1.0
+SCREEN = """async () => {
+  const isPainted = () => performance.getEntriesByName("first-contentful-paint").length > 0;
+  while (!isPainted()) await new Promise(requestAnimationFrame);
+  const [page] = performance.getEntriesByType("navigation");
+  const painted = (name) => performance.getEntriesByName(name)[0].startTime / 1000;
+  return {
+    bytes: page.decodedBodySize,
+    paint: painted("first-paint"),
+    content: painted("first-contentful-paint"),
+    parsed: page.domContentLoadedEventEnd / 1000,
+  };
+}"""
 _MEASURES = [
     PublishedMeasure(
         name=name, title=name.rpartition("_")[0].replace("_", " "), unit="s",
@@ -92,14 +114,43 @@ def _figure(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> Published
     )
 
 
-def _timed_build(site: Path) -> tuple[float, int]:
-    started = time.perf_counter()
+def _timed_build(site: Path) -> str:
+    started, started_cpu = time.perf_counter(), time.process_time()
     written = build_site(site).written
-    return time.perf_counter() - started, written
+    took_s, cpu_s = time.perf_counter() - started, time.process_time() - started_cpu
+    return f"{written} pages in {took_s:.2f} s, {cpu_s:.2f} s of CPU time"
+
+
+def visited(browser: Browser, path: Path) -> dict[str, float]:
+    """Open a page from disk in a fresh profile; return its bytes and when it was painted, in seconds."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    entries: dict[str, float] = page.evaluate(SCREEN)
+    context.close()
+    return entries
+
+
+def print_first_screens(pages: dict[str, Path]) -> None:
+    """Print the bytes of each page, and when its first screen is painted."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        print("no first screen is measured: needs chromium; on Debian: apt-get install chromium")
+        return
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        for name, path in pages.items():
+            visits = [visited(browser, path) for _ in range(VISITS)]
+            median = {key: statistics.median(one[key] for one in visits) for key in visits[0]}
+            print(
+                f"{name}: {median['bytes'] / 1e6:.2f} MB, painted after {median['paint']:.2f} s, "
+                f"content {median['content']:.2f} s (goal {SCREEN_GOAL_S:g}), parsed {median['parsed']:.2f} s"
+            )
+        browser.close()
 
 
 def main() -> None:
-    """Print the size of a large page, and the times of a site of many runs."""
+    """Print the size of a large page, the times of a site of many runs, and those of first screens."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
     with tempfile.TemporaryDirectory() as folder:
         large = published(0, servers=100, points=10, trials=5)
@@ -107,14 +158,17 @@ def main() -> None:
         build_site(Path(folder))
         page = Path(folder) / large.place.replace(".json", ".html")
         print(f"page of 100 servers, 10 points, 5 trials: {page.stat().st_size / 1e6:.2f} MB (goal 3)")
+        print_first_screens({"the page of that run": page})
     with tempfile.TemporaryDirectory() as folder:
         for number in range(runs):
             publish_run(Path(folder), published(number, servers=10, points=6, trials=3))
-        took_s, written = _timed_build(Path(folder))
-        print(f"{runs} runs of 10 servers: {written} pages in {took_s:.1f} s (goal 60)")
+        print(f"{runs} runs of 10 servers: {_timed_build(Path(folder))} (goal 60)")
         publish_run(Path(folder), published(runs, servers=10, points=6, trials=3))
-        took_s, written = _timed_build(Path(folder))
-        print(f"one more: {written} pages in {took_s:.2f} s (goal 2)")
+        print(f"one more: {_timed_build(Path(folder))} (goal 2)")
+        site = Path(folder)
+        study = site / "study-0" / "index.html"
+        server = site / "servers" / "server-0.html"
+        print_first_screens({"the front page": site / "index.html", "a study": study, "a server": server})
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"memory at most {peak_mib:.0f} MiB (goal 500 MB)")
 

@@ -74,6 +74,13 @@ def test_settings_that_were_changed_between_runs_are_side_by_side_the_newest_fir
     assert found.figures == ()
 
 
+def test_the_newest_results_are_listed_and_the_page_says_how_many_of_all(site, monkeypatch):
+    monkeypatch.setattr("loadcurve.report.site.server_page.RESULTS_MAX", 1)
+    values = server_values("nginx", runs_of(site))
+    assert [row.server.version for row, _ in values["rows"]] == ["1.26.3"]
+    assert (values["count"], values["listed"]) == ("2 results", 1)
+
+
 def with_second_nginx(run: PublishedRun) -> PublishedRun:
     """Return a run with a second nginx of the same figures, with two workers."""
     [nginx] = [one for one in run.servers if one.name == "nginx"]

@@ -17,6 +17,10 @@ from loadcurve.result.site_index import AT_LOWEST, HEADLINES, AtPoint, IndexedRu
 COLUMNS_MAX = 8
 """A table of settings has at most this many columns, of the newest runs."""
 STUDIES_SHOWN_MAX = 4
+RESULTS_MAX = 200
+"""A page lists this many results and takes settings from them, the newest; the pages of studies have all."""
+COURSES_MAX, RUNS_OVER_TIME_MAX = 8, 40
+"""So many studies are drawn over time, those that were measured last, each with its newest runs."""
 RUNS_OVER_TIME_LEAST = 2
 FIXED_RATE = "open"
 """The model of a load at a fixed rate."""
@@ -62,28 +66,29 @@ class Settings:
 def server_values(slug: str, runs: Sequence[IndexedRun]) -> dict[str, Any]:
     """Return what the template of a server's page is given; ``runs`` are those with it, the oldest first."""
     results = [(run, one) for run in runs for one in run.servers if one.slug == slug]
+    listed = results[-RESULTS_MAX:]
     newest = list(_newest(results))
     protocols = filter_of("protocol", "Protocol", (one.protocol for _, one in results))
     platforms = filter_of("platform", "Platform", (platform_of(run.machine) for run, _ in results))
     versions = filter_of("version", "Version", (one.version for _, one in results))
-    rows = [
-        row
-        for run in reversed(runs)
-        for row in rows_of(run, [server for server in run.servers if server.slug == slug])
-    ]
+    of_runs: dict[str, list[IndexedServer]] = {}
+    for run, server in listed:
+        of_runs.setdefault(run.place, []).append(server)
+    rows = [row for run in reversed(runs) if run.place in of_runs for row in rows_of(run, of_runs[run.place])]
     return {
         "title": results[-1][1].title,
         "slug": slug,
         "versions": _versions(results),
         "courses": list(_courses(runs, slug)),
-        "settings": list(_settings(results, newest)),
+        "settings": list(_settings(listed, newest)),
         "lowest": _lowest(newest, protocols, platforms, versions),
         "at_rates": any(run.model == FIXED_RATE for run, _ in newest),
         "filters": [protocols, platforms, versions],
         "rows": [(row, _attributes(row.run, row.server, protocols, platforms, versions)) for row in rows],
         "headings": headings(),
         "moment": text.moment,
-        "count": units.plural(len(rows), "result"),
+        "count": units.plural(len(results), "result"),
+        "listed": None if len(results) <= RESULTS_MAX else RESULTS_MAX,
     }
 
 
@@ -128,7 +133,9 @@ def _courses(runs: Sequence[IndexedRun], slug: str) -> Iterator[Course]:
         if run.machine.fingerprint is not None:
             # Two studies may have the same load, with another setting of the server, such as TLS.
             alike.setdefault((run.subject, run.conditions, run.machine.fingerprint), []).append(run)
-    for found in alike.values():
+    newest = sorted(alike.values(), key=lambda found: found[-1].started_at, reverse=True)
+    drawn = [found[-RUNS_OVER_TIME_MAX:] for found in newest if len(found) >= RUNS_OVER_TIME_LEAST]
+    for found in drawn[:COURSES_MAX]:
         of_runs = [[one for one in run.servers if one.slug == slug] for run in found]
         names = tuple(dict.fromkeys(one.name for servers in of_runs for one in servers))
         places = [
