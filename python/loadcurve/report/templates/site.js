@@ -86,6 +86,8 @@ function tableOf(titles, rows, compared) {
   const scroller = document.createElement("div");
   scroller.className = "scroller";
   scroller.tabIndex = 0;
+  scroller.setAttribute("role", "region");
+  scroller.setAttribute("aria-label", `Ratios: ${compared.join(", ")}`);
   scroller.append(table);
   return [scroller, toolsOf(table)];
 }
