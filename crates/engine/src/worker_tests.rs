@@ -23,6 +23,7 @@ mod replay;
 mod shares;
 mod simulated;
 mod slowest;
+mod stalled_messages;
 mod timers;
 mod uploads;
 mod verdicts;
@@ -93,6 +94,9 @@ fn closed(connections: usize, stop: Stop) -> HttpLoad {
 fn open(connections: usize, rate_rps: f64, stop: Stop) -> HttpLoad {
     plan(Model::Open { connections, rate_rps: Rate::Constant(rate_rps), arrivals: Arrivals::Constant }, stop)
 }
+
+/// When a server answers what it has received, if it does.
+type Service = Box<dyn FnMut(Nanos) -> Option<Nanos>>;
 
 /// A server that takes this long for each request, whatever else it does.
 fn taking(service_time: Nanos) -> impl FnMut(Nanos) -> Option<Nanos> {

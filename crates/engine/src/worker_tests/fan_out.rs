@@ -72,7 +72,7 @@ impl Peer for Server {
     }
 }
 
-fn upgrade(head: &str) -> Vec<u8> {
+pub(super) fn upgrade(head: &str) -> Vec<u8> {
     let key = head.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: ")).unwrap();
     let accept = accept_of(key.as_bytes());
     format!(

@@ -11,7 +11,7 @@ use loadcurve_wire::{Grpc, GrpcAnswer, GrpcSettings};
 use super::http2::{PREFACE, SETTINGS_ACKNOWLEDGED};
 use super::http2_uploads::frames_of;
 use super::peer::{self, Delays, Outcome, Peer};
-use super::{closed, ms, open};
+use super::{Service, closed, ms, open, taking};
 use crate::io::Slot;
 
 const DATA: u8 = 0;
@@ -62,9 +62,10 @@ impl Peer for Streaming {
     }
 }
 
-/// A server that answers each message so long after it, and ends a call with status 8 in place of the last of this many answers.
-struct Answering {
-    service_time: Nanos,
+/// A server that answers each message when its service says, and ends a call with status 8 in place of the last of this many
+/// answers.
+pub(super) struct Answering {
+    service: Service,
     per_call: u64,
     begun: BTreeSet<Slot>,
     came: BTreeMap<(Slot, [u8; 4]), u64>,
@@ -72,7 +73,11 @@ struct Answering {
 
 impl Answering {
     fn new(service_time: Nanos, per_call: u64) -> Self {
-        Self { service_time, per_call, begun: BTreeSet::new(), came: BTreeMap::new() }
+        Self { per_call, ..Self::serving(Box::new(taking(service_time))) }
+    }
+
+    pub(super) fn serving(service: Service) -> Self {
+        Self { service, per_call: u64::MAX, begun: BTreeSet::new(), came: BTreeMap::new() }
     }
 }
 
@@ -97,14 +102,14 @@ impl Peer for Answering {
             } else {
                 frame(DATA, 0, stream, payload)
             };
-            answers.push((now + self.service_time, answer));
+            answers.extend((self.service)(now).map(|done| (done, answer)));
         }
         answers
     }
 }
 
 /// Runs a load of messages on calls that are kept.
-fn run_kept(plan: HttpLoad, streams: usize, peer: Answering) -> Outcome {
+pub(super) fn run_kept(plan: HttpLoad, streams: usize, peer: Answering) -> Outcome {
     let plan = plan.with(|http| {
         http.http = HttpVersion::Http2;
         http.conversation = Conversation { streams, ..Conversation::default() };

@@ -9,7 +9,7 @@ use loadcurve_wire::{Http2Settings, WebSocketHttp2};
 use super::http2::{PREFACE, SETTINGS_ACKNOWLEDGED};
 use super::http2_uploads::frames_of;
 use super::peer::{self, Delays, Outcome, Peer};
-use super::{closed, ms, open};
+use super::{Service, closed, ms, open, taking};
 use crate::io::Slot;
 use crate::requests::websocket_http2_settings;
 
@@ -40,11 +40,11 @@ enum Otherwise {
     EndStream,
 }
 
-/// A server that opens a WebSocket a fixed time after it is asked for, and answers each message a fixed time after it, but for
+/// A server that opens a WebSocket a fixed time after it is asked for, and answers each message when its service says, but for
 /// every `per_websocket`-th one of a WebSocket.
-struct Server {
+pub(super) struct Server {
     opening: Nanos,
-    service_time: Nanos,
+    service: Service,
     per_websocket: u64,
     otherwise: Otherwise,
     /// How many are opened; the others are refused.
@@ -54,9 +54,13 @@ struct Server {
 
 impl Server {
     fn new(opening: Nanos, service_time: Nanos) -> Self {
+        Self::serving(opening, Box::new(taking(service_time)))
+    }
+
+    pub(super) fn serving(opening: Nanos, service: Service) -> Self {
         Self {
             opening,
-            service_time,
+            service,
             per_websocket: u64::MAX,
             otherwise: Otherwise::Nothing,
             opens: usize::MAX,
@@ -97,7 +101,7 @@ impl Peer for Server {
                         Otherwise::Close => frame(DATA, END_STREAM, stream, CLOSE),
                         Otherwise::EndStream => frame(DATA, END_STREAM, stream, &TEXT[..3]),
                     };
-                    answers.push((now + self.service_time, answer));
+                    answers.extend((self.service)(now).map(|done| (done, answer)));
                 }
                 _ => {}
             }
@@ -107,7 +111,7 @@ impl Peer for Server {
 }
 
 /// Runs a load of messages on this number of WebSockets for each connection.
-fn run(plan: HttpLoad, streams: usize, server: Server) -> Outcome {
+pub(super) fn run(plan: HttpLoad, streams: usize, server: Server) -> Outcome {
     let websocket = WebSocket::default();
     let plan = plan.with(|http| {
         http.http = HttpVersion::Http2;
