@@ -13,6 +13,7 @@ from loadcurve.analysis.gate import Gate
 from loadcurve.analysis.operation_errors import OperationErrors
 from loadcurve.report.comparison import changes_in_words, comparison_json, comparison_lines
 from loadcurve.report.comparison_formats import comparison_markdown
+from loadcurve.report.side_by_side import render_side_by_side, side_by_side
 from loadcurve.result.folder import read_run
 from support import requests_run
 from support import synthetic_run as synthetic
@@ -121,6 +122,12 @@ def test_errors_of_a_request_are_counted_on_both_sides_and_their_share_is_compar
     assert (data["base_share"], data["new_share"]) == (0, pytest.approx(7 / 1_000))
     assert 0 < data["low"] < data["difference"] < data["high"]
     assert data["shown"]
+
+
+def test_runs_side_by_side_say_which_request_has_more_errors(wrong):
+    runs = [(wrong.work / name, analysed(wrong, name)) for name in ("none", "seven")]
+    page = render_side_by_side(side_by_side(runs, wrong.work))
+    assert "errors of POST /echo, nginx: 0 in 9 loads of A, 63 in 9 loads of B: worse, 0.700 (" in page
 
 
 def test_fewer_errors_of_a_request_are_better(wrong):

@@ -25,6 +25,7 @@ from loadcurve.report.charts.ratios import rows_of, worse_figure
 from loadcurve.report.charts.runs import RUN_MEASURES, RunLook, run_look, runs_figure
 from loadcurve.report.columns import with_columns
 from loadcurve.report.comparison import changes_in_words, difference_line, ratio_in_words, trust_in_words
+from loadcurve.report.comparison_errors import errors_of_requests_in_words
 from loadcurve.report.files import write_part
 from loadcurve.report.findings import (
     CAUSE_TITLES,
@@ -233,6 +234,7 @@ def _slices(points: Sequence[Point]) -> list[Slice]:
 def _pairing(base: ShownRun, new: ShownRun) -> Pairing:
     comparison = compare_runs(base.analysis, new.analysis)
     shown = [change for change in (*comparison.curves, *comparison.points) if change.shown]
+    errors = [one for one in comparison.errors if one.shown]
     only = []
     if comparison.servers_in_one:
         only.append(f"servers {units.listing(comparison.servers_in_one)}")
@@ -245,7 +247,7 @@ def _pairing(base: ShownRun, new: ShownRun) -> Pairing:
         figure=worse_figure(rows_of(comparison.curves)),
         over_curve=_rows(comparison.curves),
         at_points=_rows(comparison.points),
-        sentences=changes_in_words(shown),
+        sentences=[*changes_in_words(shown), *errors_of_requests_in_words(errors, (base.letter, new.letter))],
         cautions=_cautions(comparison, base.letter, new.letter),
         only_in_one=only,
     )
