@@ -136,6 +136,15 @@ fn the_last_id_is_that_of_a_complete_event_and_one_with_a_null_is_none() {
 }
 
 #[test]
+fn the_id_of_an_event_that_a_broken_stream_has_not_ended_is_forgotten_with_the_stream() {
+    let mut stream = EventReader::Sse(EventStream::default());
+    stream.read(b"id: 1\ndata: a\n\nid: 2\ndata: b", &mut |_| ());
+    stream.reset();
+    stream.read(b"data: c\n\n", &mut |_| ());
+    assert_eq!(stream.last_id(), b"1");
+}
+
+#[test]
 fn retry_is_a_number_of_digits_alone() {
     let retry_ms = |text: &str| read([text.as_bytes()]).retry_ms;
     assert_eq!(retry_ms("retry: 1500\n"), Some(1500));

@@ -131,6 +131,13 @@ mod tests {
     }
 
     #[test]
+    fn a_message_that_is_compressed_is_said_whatever_its_flag_is_and_whatever_comes_behind_it() {
+        for body in [&b"\x02\0\0\0\x01a"[..], b"\xff\0\0\0\0", b"\x01\0\0\0\x01a\0\0\0\0\x01b"] {
+            assert_eq!(read(body, 4).0.require_whole(UNASKED), Err(GrpcError::Compressed), "{body:?}");
+        }
+    }
+
+    #[test]
     fn a_compressed_message_is_right_where_it_was_asked_for() {
         let (messages, found) = read(b"\x01\0\0\0\x03abc", 2);
         assert_eq!((messages.require_one(Ok(())), found.len()), (Ok(()), 1));
