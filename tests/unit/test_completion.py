@@ -86,8 +86,8 @@ def test_a_run_folder_is_one_where_runs_go_or_where_the_word_leads(tmp_path):
 
 
 def test_a_server_is_one_of_the_catalogue(tmp_path):
-    of_nginx = ["", "-node-postgresql", "-node-ws", "-php", "-php-postgresql"]
-    assert offered("loadcurve servers ng", tmp_path) == [f"nginx{one}" for one in of_nginx]
+    of_nginx = ["nginx", "nginx-node-postgresql", "nginx-node-ws", "nginx-php", "nginx-php-postgresql"]
+    assert offered("loadcurve servers ng", tmp_path) == of_nginx
     assert offered("loadcurve servers ch", tmp_path) == ["check", "cherokee"]
     assert offered("loadcurve servers check ch", tmp_path) == ["cherokee"]
     assert offered("loadcurve run quickstart --only ng", tmp_path) == of_nginx
