@@ -55,7 +55,7 @@ def by_http3(port: int, paths: list[str], folder: Path) -> list[bytes]:
 
 @pytest.mark.needs("gtlsclient")
 @pytest.mark.parametrize("place", ["path", "installed"])
-@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "hypercorn", "limit"])
+@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "hyper", "hypercorn", "limit"])
 def test_a_server_with_http3_answers_on_the_udp_port_of_the_same_number(
     name, place, content_folder, tmp_path
 ):
@@ -92,7 +92,7 @@ document.body.textContent = performance.getEntriesByType("navigation")[0].nextHo
 @pytest.mark.needs("openssl")
 @pytest.mark.needs("chromium")
 @pytest.mark.parametrize("place", ["path", "installed"])
-@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "limit"])
+@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "hyper", "limit"])
 def test_a_browser_shows_a_page_of_a_server_over_http3(name, place, state, tmp_path):
     found = speaking(name, place)
     content = state / "pages"
@@ -104,7 +104,7 @@ def test_a_browser_shows_a_page_of_a_server_over_http3(name, place, state, tmp_p
 
 
 @pytest.mark.parametrize("place", ["path", "installed"])
-@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "limit"])
+@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "hyper", "limit"])
 def test_a_load_over_http3_gets_every_answer_whole(name, place, content_folder):
     found = speaking(name, place)
     content = content_of_folder(content_folder)
@@ -162,7 +162,7 @@ def test_caddy_announces_by_itself_where_it_speaks_http3_and_a_load_follows(plac
 
 
 @pytest.mark.parametrize("place", ["path", "installed"])
-@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy"])
+@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "hyper"])
 def test_bodies_of_many_datagrams_arrive_whatever_a_server_joins(name, place, content_folder):
     found = speaking(name, place)
     content = content_of_folder(content_folder)
@@ -188,7 +188,7 @@ def udp_ports() -> set[int]:
 
 
 @pytest.mark.parametrize("place", ["path", "installed"])
-@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "hypercorn", "limit"])
+@pytest.mark.parametrize("name", ["caddy", "nginx", "envoy", "hyper", "hypercorn", "limit"])
 def test_a_server_has_its_udp_port_only_with_http3(name, place, content_folder):
     found = speaking(name, place)
     has_port = {}

@@ -1,4 +1,4 @@
-//! `loadcurve-hyper --listen ADDRESS --root FOLDER`: static files, served by hyper on tokio.
+//! `loadcurve-hyper --listen ADDRESS --root FOLDER`: static files, served by hyper on tokio, and by h3 on quinn.
 
 use std::convert::Infallible;
 use std::io;
@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpSocket};
 
 mod files;
 mod protocols;
+mod quic;
 
 use protocols::Protocols;
 
@@ -30,6 +31,7 @@ Options:
   --keepalive-timeout N     seconds to wait for a whole request header (default 30)
   --nodelay true|false      whether TCP_NODELAY is set (default true)
   --http2 true|false        whether HTTP/2 is spoken as well (default false)
+  --http3 true|false        whether HTTP/3 is spoken as well, on the same port of UDP (default false)
   --certificate FILE        the certificate (PEM) that lets the server speak TLS; empty: none
   --certificate-key FILE    the key of the certificate (PEM)
   --version                 the version of hyper
@@ -47,8 +49,15 @@ struct Arguments {
     keepalive_timeout: Duration,
     nodelay: bool,
     http2: bool,
-    /// The files of a server that speaks TLS.
-    certificate_and_key: Option<(PathBuf, PathBuf)>,
+    /// Without it, the server speaks clear text.
+    tls: Option<Tls>,
+}
+
+struct Tls {
+    certificate: PathBuf,
+    key: PathBuf,
+    /// Whether HTTP/3 is spoken as well, which is always encrypted.
+    http3: bool,
 }
 
 enum Asked {
@@ -83,7 +92,8 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
     let (mut listen, mut root) = (None, None);
     let (mut workers, mut backlog) = (NonZero::<usize>::MIN, 1024);
     let (mut keepalive, mut keepalive_timeout_s, mut nodelay) = (true, 30, true);
-    let (mut http2, mut certificate, mut key) = (false, PathBuf::new(), PathBuf::new());
+    let (mut http2, mut http3) = (false, false);
+    let (mut certificate, mut key) = (PathBuf::new(), PathBuf::new());
     while let Some(argument) = parser.next()? {
         match argument {
             Long("listen") => listen = Some(parser.value()?.parse()?),
@@ -94,12 +104,17 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
             Long("keepalive-timeout") => keepalive_timeout_s = parser.value()?.parse()?,
             Long("nodelay") => nodelay = parser.value()?.parse()?,
             Long("http2") => http2 = parser.value()?.parse()?,
+            Long("http3") => http3 = parser.value()?.parse()?,
             Long("certificate") => certificate = PathBuf::from(parser.value()?),
             Long("certificate-key") => key = PathBuf::from(parser.value()?),
             Long("help") | Short('h') => return Ok(Asked::Print(USAGE.into())),
             Long("version") => return Ok(Asked::Print(format!("loadcurve-hyper {}\n", version()))),
             other => return Err(other.unexpected()),
         }
+    }
+    let tls = (!certificate.as_os_str().is_empty()).then_some(Tls { certificate, key, http3 });
+    if http3 && tls.is_none() {
+        return Err("--http3 true requires --certificate: HTTP/3 is always encrypted".into());
     }
     Ok(Asked::Serve(Arguments {
         listen: listen.ok_or("missing --listen")?,
@@ -110,7 +125,7 @@ fn parse(mut parser: lexopt::Parser) -> Result<Asked, lexopt::Error> {
         keepalive_timeout: Duration::from_secs(keepalive_timeout_s),
         nodelay,
         http2,
-        certificate_and_key: (!certificate.as_os_str().is_empty()).then_some((certificate, key)),
+        tls,
     }))
 }
 
@@ -135,8 +150,12 @@ async fn serve(arguments: Arguments) -> io::Result<Infallible> {
     if arguments.http2 {
         protocols = protocols.with_http2(arguments.keepalive);
     }
-    if let Some((certificate, key)) = &arguments.certificate_and_key {
-        protocols = protocols.with_tls(certificate, key)?;
+    if let Some(Tls { certificate, key, http3 }) = &arguments.tls {
+        let tls = protocols::tls_of(certificate, key)?;
+        if *http3 {
+            quic::serve(arguments.listen, &root, tls.clone(), arguments.keepalive_timeout)?;
+        }
+        protocols = protocols.with_tls(tls);
     }
     loop {
         let Ok((stream, _)) = listener.accept().await else {

@@ -65,16 +65,11 @@ impl Protocols {
         self
     }
 
-    /// Speaks TLS below, with a certificate and its key from files in PEM.
-    pub(crate) fn with_tls(mut self, certificate: &Path, key: &Path) -> io::Result<Self> {
-        let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect);
-        let chain: Vec<_> = chain.map_err(|error| unusable(certificate, error))?;
-        let private = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, error))?;
-        let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, private);
-        let mut config = config.map_err(|error| unusable(certificate, error))?;
+    /// Speaks TLS below, with these settings.
+    pub(crate) fn with_tls(mut self, mut config: ServerConfig) -> Self {
         config.alpn_protocols = self.http2.iter().map(|_| HTTP2.to_vec()).chain([HTTP1.to_vec()]).collect();
         self.tls = Some(TlsAcceptor::from(Arc::new(config)));
-        Ok(self)
+        self
     }
 
     /// Serves a connection to its end, in a task that is as small as what the connection may carry allows.
@@ -113,6 +108,15 @@ impl Protocols {
             _ => drop(self.http1.serve_connection(stream, service).await),
         }
     }
+}
+
+/// The settings of TLS with a certificate and its key from files in PEM.
+pub(crate) fn tls_of(certificate: &Path, key: &Path) -> io::Result<ServerConfig> {
+    let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect);
+    let chain: Vec<_> = chain.map_err(|error| unusable(certificate, error))?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key, error))?;
+    let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, private);
+    config.map_err(|error| unusable(certificate, error))
 }
 
 fn unusable(file: &Path, error: impl Display) -> io::Error {
