@@ -7,19 +7,22 @@ mod address;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd as _, BorrowedFd};
-use std::{mem, ptr};
+use std::{array, mem, ptr};
 
 use libc::{
     CMSG_DATA, CMSG_FIRSTHDR, CMSG_LEN, CMSG_NXTHDR, CMSG_SPACE, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE,
     IPPROTO_IP, IPPROTO_IPV6, IPV6_MTU_DISCOVER, MSG_NOSIGNAL, SOL_UDP, UDP_GRO, UDP_SEGMENT, c_int, c_void,
-    iovec, msghdr, recvmsg, sendmsg, setsockopt, socklen_t,
+    iovec, mmsghdr, msghdr, recvmmsg, recvmsg, sendmsg, setsockopt, socklen_t,
 };
 use rustix::io::Errno;
 
 use address::Address;
 
-/// What was received in one call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The most messages that one call of [`receive_several`] takes.
+pub const MESSAGES_MAX: usize = 16;
+
+/// A message that was received: a datagram, or several of a length that the kernel has joined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// The bytes of all datagrams together.
     pub length: usize,
@@ -153,10 +156,64 @@ fn received(
             },
         }
     };
+    // SAFETY: the kernel has just received this message.
+    let each = unsafe { joined(&message) };
+    let from = from.and_then(|from| from.socket_address());
+    Ok(Received { length, each, from })
+}
+
+/// Takes up to as many messages as `received` has places, in one call; gives how many there were. Each begins at a multiple of
+/// the room that `to` has for one of them.
+///
+/// # Errors
+/// As for [`receive`].
+pub fn receive_several(
+    socket: BorrowedFd<'_>,
+    to: &mut [u8],
+    received: &mut [Received],
+) -> Result<usize, Errno> {
+    let most = received.len().min(MESSAGES_MAX);
+    let room = to.len() / most.max(1);
+    let mut beside = [const { Beside([0; 64]) }; MESSAGES_MAX];
+    let mut parts: [iovec; MESSAGES_MAX] =
+        array::from_fn(|_| iovec { iov_base: ptr::null_mut(), iov_len: 0 });
+    // SAFETY: all its fields are numbers and addresses, for which zero stands for none.
+    let mut messages: [mmsghdr; MESSAGES_MAX] = unsafe { mem::zeroed() };
+    let rooms = to.chunks_exact_mut(room.max(1)).take(most);
+    for (((bytes, part), beside), one) in rooms.zip(&mut parts).zip(&mut beside).zip(&mut messages) {
+        *part = iovec { iov_base: bytes.as_mut_ptr().cast::<c_void>(), iov_len: bytes.len() };
+        one.msg_hdr = message(part, beside);
+    }
+    let most = u32::try_from(most).unwrap_or(0);
+    let count = loop {
+        // SAFETY: the descriptor is open as long as it is borrowed; the kernel writes no more than the lengths in the first
+        // `most` messages allow to what they lead to, which outlives the call.
+        let count = unsafe { recvmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), most, 0, ptr::null_mut()) };
+        match usize::try_from(count) {
+            Ok(count) => break count,
+            Err(_) => match last_error() {
+                Errno::INTR => {}
+                errno => return Err(errno),
+            },
+        }
+    };
+    for (one, to) in messages[..count].iter().zip(received) {
+        // SAFETY: the kernel has just received this message.
+        let each = unsafe { joined(&one.msg_hdr) };
+        *to = Received { length: one.msg_len as usize, each, from: None };
+    }
+    Ok(count)
+}
+
+/// How long each of the datagrams is that the kernel has joined to this message, but for the last one.
+///
+/// # Safety
+/// The kernel has received the message, and what it leads to is still there.
+unsafe fn joined(message: &msghdr) -> Option<u16> {
     // SAFETY: the kernel has filled the room beside the message with whole headers, up to the length that it has set; the
     // macros go no further. A number of this kind has four bytes.
     let each = unsafe {
-        let mut header = CMSG_FIRSTHDR(&raw const message);
+        let mut header = CMSG_FIRSTHDR(ptr::from_ref(message));
         loop {
             if header.is_null() {
                 break None;
@@ -164,11 +221,10 @@ fn received(
             if (*header).cmsg_level == SOL_UDP && (*header).cmsg_type == UDP_GRO {
                 break Some(CMSG_DATA(header).cast::<c_int>().read_unaligned());
             }
-            header = CMSG_NXTHDR(&raw const message, header);
+            header = CMSG_NXTHDR(ptr::from_ref(message), header);
         }
     };
-    let from = from.and_then(|from| from.socket_address());
-    Ok(Received { length, each: each.and_then(|each| u16::try_from(each).ok()), from })
+    each.and_then(|each| u16::try_from(each).ok())
 }
 
 /// What the kernel holds for a socket, and has not held.

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::num::NonZeroUsize;
 use std::os::fd::AsFd as _;
 
-use loadcurve_datagrams::{prepare, receive, receive_from, send};
+use loadcurve_datagrams::{Received, prepare, receive, receive_from, receive_several, send};
 
 /// A socket of each family's loopback address; the second one only where the machine has it.
 fn sockets() -> Vec<UdpSocket> {
@@ -46,5 +46,31 @@ fn a_connected_socket_needs_no_address_in_either_direction() {
             let received = receive(socket.as_fd(), &mut buffer).unwrap();
             assert_eq!((&buffer[..received.length], received.each, received.from), (expected, None, None));
         }
+    }
+}
+
+#[test]
+fn one_call_takes_the_messages_that_wait_each_into_its_room_with_the_length_of_what_was_joined() {
+    const ROOM: usize = 1000;
+    for (server, client) in sockets().into_iter().zip(sockets()) {
+        let joins = prepare(client.as_fd());
+        let (at, from) = (server.local_addr().unwrap(), client.local_addr().unwrap());
+        client.connect(at).unwrap();
+        client.set_nonblocking(true).unwrap();
+        let (mut buffer, mut received) = ([0; 4 * ROOM], [Received::default(); 4]);
+        // Nothing waits.
+        let none = receive_several(client.as_fd(), &mut buffer, &mut received);
+        assert_eq!(none, Err(rustix::io::Errno::AGAIN));
+        send(server.as_fd(), Some(from), &[1; 10], None).unwrap();
+        send(server.as_fd(), Some(from), &[2; 50], NonZeroUsize::new(20)).unwrap();
+        let count = receive_several(client.as_fd(), &mut buffer, &mut received).unwrap();
+        let got: Vec<_> = (received[..count].iter().zip(buffer.chunks(ROOM)))
+            .flat_map(|(one, bytes)| {
+                let each = one.each.map_or(one.length, usize::from);
+                bytes[..one.length].chunks(each).map(<[u8]>::to_vec)
+            })
+            .collect();
+        assert_eq!(got, [vec![1; 10], vec![2; 20], vec![2; 20], vec![2; 10]]);
+        assert_eq!(count, if joins { 2 } else { 4 });
     }
 }

@@ -146,12 +146,12 @@ impl<'a, I: Carries<E::Carrier>, E: HttpExchange> Dialogue<'a, I, E> {
         self.exchange.advance(self.now.into());
         let mut timer = self.wake_at().filter(|wake_at| *wake_at <= self.now);
         loop {
-            let event = match (self.io.next(), timer) {
-                (Some((_, event)), _) => event,
+            let (event, division) = match (self.io.next_divided(), timer) {
+                (Some((_, event, division)), _) => (event, division),
                 (None, Some(_)) => {
                     timer = None;
                     self.exchange.timed_out();
-                    Event::Received(&[])
+                    (Event::Received(&[]), CutOf::<E>::default())
                 }
                 (None, None) => break,
             };
@@ -170,6 +170,7 @@ impl<'a, I: Carries<E::Carrier>, E: HttpExchange> Dialogue<'a, I, E> {
                 }
                 Event::Received(bytes) => {
                     let is_stream = self.patience.is_stream;
+                    self.exchange.divided(division);
                     hear(&mut self.exchange, &mut self.moved_bytes, is_stream, bytes, take_body)
                 }
                 Event::Closed => Some(match self.exchange.end_of_input() {

@@ -7,6 +7,7 @@ mod uploads;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -61,6 +62,8 @@ pub struct Http3 {
     connection: Option<Connection>,
     http3: wire::Http3,
     now: Moment,
+    /// How what arrives next is divided.
+    arriving: DatagramBytes,
     tags: Tags,
     /// How many requests are under way.
     under_way: usize,
@@ -96,6 +99,7 @@ impl Exchange for Http3 {
             connection: None,
             http3: wire::Http3::new(most, &settings.http3),
             now: Moment::ZERO,
+            arriving: DatagramBytes::default(),
             tags: Tags::default(),
             under_way: 0,
             next_stream: None,
@@ -169,6 +173,11 @@ impl Exchange for Http3 {
     #[inline]
     fn advance(&mut self, now: Moment) {
         self.now = now;
+    }
+
+    #[inline]
+    fn divided(&mut self, cut: DatagramBytes) {
+        self.arriving = cut;
     }
 
     #[inline]
@@ -264,8 +273,9 @@ impl Exchange for Http3 {
         let Some(connection) = &mut self.connection else {
             return Ok(Received { consumed: bytes.len(), event: None });
         };
-        if !bytes.is_empty() {
-            connection.datagram(&mut self.socket, self.now, bytes);
+        let each = self.arriving.0.map_or(bytes.len(), NonZeroUsize::get).max(1);
+        for datagram in bytes.chunks(each) {
+            connection.datagram(&mut self.socket, self.now, datagram);
             self.may_transmit = true;
         }
         let event = self.next_event(take_body).inspect_err(|malformed| {

@@ -19,7 +19,7 @@ pub type Moment = Duration;
 
 /// How the bytes of a connection travel.
 pub trait Carrier: 'static {
-    /// Where what one write hands over is divided.
+    /// Where what one write hands over, or what arrives at once, is divided.
     type Cut: Copy + std::fmt::Debug + Default;
 }
 
@@ -39,8 +39,8 @@ impl Carrier for Datagrams {
     type Cut = DatagramBytes;
 }
 
-/// How long the datagrams of one write are, but for the last one, which may be shorter; the kernel takes such a batch at
-/// once. By default all of it is one datagram.
+/// How long the datagrams of one write are, or those that arrive at once, but for the last one, which may be shorter; the kernel
+/// takes such a batch at once. By default all of it is one datagram.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DatagramBytes(pub Option<NonZeroUsize>);
 
@@ -94,6 +94,10 @@ pub trait Exchange: Send {
     fn wake_at(&self) -> Option<Moment> {
         None
     }
+
+    /// What arrives next is divided so. This is called before bytes are read.
+    #[inline]
+    fn divided(&mut self, _cut: CutOf<Self>) {}
 
     /// The moment of [`wake_at`](Self::wake_at) has passed: [`advance`](Self::advance) has said what time it is. What that
     /// brings is seen as after bytes that arrived: in what is to be sent, in [`readiness`](Self::readiness) and, where
@@ -193,7 +197,7 @@ pub trait Exchange: Send {
         false
     }
 
-    /// Reads bytes that arrived, one datagram where they travel as such, up to the next event at most. Where they bring
+    /// Reads bytes that arrived, whole datagrams where they travel as such, up to the next event at most. Where they bring
     /// several, the last of them is consumed with the last event. Bodies are counted and not kept.
     ///
     /// # Errors

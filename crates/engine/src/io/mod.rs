@@ -33,7 +33,7 @@ pub(crate) enum Event<'a> {
     Connected,
     /// The connection asked for could not be established.
     ConnectFailed(Failure),
-    /// Bytes arrived; of a backend that carries datagrams, one of them.
+    /// Bytes arrived; of a backend that carries datagrams, some of them, [divided](Carries::next_divided) as it says.
     Received(&'a [u8]),
     /// The connection has taken all bytes of a send with [`Notify::WhenWritten`].
     Written,
@@ -155,6 +155,13 @@ pub(crate) trait Io {
 
 /// Backends that carry what a protocol writes as it travels.
 pub(crate) trait Carries<C: Carrier>: Io {
+    /// The next event as [`Io::next`] gives it, and how its bytes are divided; by default they are not.
+    #[inline]
+    fn next_divided(&mut self) -> Option<(Slot, Event<'_>, C::Cut)> {
+        let (slot, event) = self.next()?;
+        Some((slot, event, C::Cut::default()))
+    }
+
     /// Sends what one write hands over, as [`Io::send`], divided as `cut` says.
     fn write(&mut self, slot: Slot, bytes: &[u8], cut: C::Cut, notify: Notify) -> Result<(), Failure>;
 }

@@ -16,10 +16,10 @@ use crate::work::{CarrierOf, Work};
 impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
     /// Handles the next event of this turn, of the kernel or of a protocol's timer; false when there is none.
     pub(super) fn handle_next_event(&mut self, scheduler: Option<&Scheduler>) -> bool {
-        let (slot, event) = match self.io.next() {
+        let (slot, event, division) = match self.io.next_divided() {
             Some(next) => next,
             None => match self.take_timed_out() {
-                Some(slot) => (slot, Event::Received(&[])),
+                Some(slot) => (slot, Event::Received(&[]), CutOf::<W::Exchange>::default()),
                 None => return false,
             },
         };
@@ -46,6 +46,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         self.reach.heard_if(!bytes.is_empty(), self.now);
         let connection = &mut self.connections[slot];
         connection.exchange.advance(self.now.into());
+        connection.exchange.divided(division);
         let mut reading = Reading {
             slot,
             now: self.now,

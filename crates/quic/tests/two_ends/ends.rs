@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -89,6 +90,10 @@ pub(crate) struct Ends {
     pub(crate) server: Option<Connection>,
     pub(crate) to_server: VecDeque<(Duration, Vec<u8>)>,
     pub(crate) to_client: VecDeque<(Duration, Vec<u8>)>,
+    /// Whether datagrams that arrive at the client together are joined, as a kernel does.
+    pub(crate) joins: bool,
+    /// The most that were.
+    pub(crate) joined_max: usize,
     /// How many datagrams were sent by both.
     pub(crate) sent: usize,
     /// Those that are lost, by their place among them.
@@ -137,6 +142,8 @@ impl Ends {
             server: None,
             to_server: VecDeque::new(),
             to_client: VecDeque::new(),
+            joins: false,
+            joined_max: 0,
             sent: 0,
             lost: vec![],
             requests: BTreeMap::new(),
@@ -264,7 +271,19 @@ impl Ends {
             if let Some(datagram) = arrived(&mut self.to_server, self.now) {
                 self.server_reads(&datagram);
             }
-            if let Some(datagram) = arrived(&mut self.to_client, self.now) {
+            if let Some(mut datagram) = arrived(&mut self.to_client, self.now) {
+                let each = NonZeroUsize::new(datagram.len());
+                while self.joins && datagram.len().is_multiple_of(each.map_or(1, usize::from)) {
+                    // The last one may be shorter.
+                    let fits = |(_, next): &(_, Vec<u8>)| next.len() <= each.map_or(0, usize::from);
+                    if !self.to_client.front().is_some_and(fits) {
+                        break;
+                    }
+                    let Some(next) = arrived(&mut self.to_client, self.now) else { break };
+                    datagram.extend(next);
+                }
+                self.joined_max = self.joined_max.max(datagram.len().div_ceil(each.map_or(1, usize::from)));
+                self.client.divided(DatagramBytes(each));
                 self.client_reads(&datagram);
             }
             if self.client.wake_at().is_some_and(|wake_at| wake_at <= self.now) {

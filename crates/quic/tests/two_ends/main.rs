@@ -201,6 +201,19 @@ fn certificates_longer_than_three_times_the_first_datagram_cost_a_round_trip() {
 }
 
 #[test]
+fn datagrams_that_arrive_joined_are_each_read() {
+    // A certificate that takes several datagrams.
+    let mut ends = Ends::with_names(1, WINDOWS, "h3", 1.0, 60);
+    ends.joins = true;
+    ends.run(SECOND);
+    assert!(ends.joined_max > 1, "{}", ends.joined_max);
+    ends.ask(0, &request(0));
+    ends.run(SECOND);
+    assert_eq!(ends.statuses(), [(0, 200, 2)]);
+    assert_eq!(ends.client.take_http3_counts().unwrap().quic.packets_lost, 0);
+}
+
+#[test]
 fn a_handshake_that_the_server_has_begin_again_takes_a_further_round_trip_and_is_one_of_a_class_of_its_kind()
 {
     let mut ends = Ends::new(1, WINDOWS, "h3", 0.0);
