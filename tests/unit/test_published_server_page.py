@@ -8,6 +8,7 @@ import pytest
 from loadcurve.analysis.publication import Publication, published_run
 from loadcurve.report.site.build import build_site
 from loadcurve.report.site.filters import filter_of
+from loadcurve.report.site.lists import study_values
 from loadcurve.report.site.server_page import server_values
 from loadcurve.result.publication import PublishedRun, publish_run
 from loadcurve.result.site_index import IndexedRun, read_index
@@ -79,6 +80,17 @@ def test_the_newest_results_are_listed_and_the_page_says_how_many_of_all(site, m
     values = server_values("nginx", runs_of(site))
     assert [row.server.version for row, _ in values["rows"]] == ["1.26.3"]
     assert (values["count"], values["listed"]) == ("2 results", 1)
+
+
+def test_the_curves_of_a_study_over_time_have_a_legend_and_the_tags_of_its_filter(site):
+    # Three runs are drawn over time.
+    runs = runs_of(site)
+    values = study_values("three-servers", [*runs, runs[-1]], {"nginx": "C", "apache": "C", "tiny": "Rust"})
+    [[one]] = values["conditions"]
+    assert {"nginx", "apache", "tiny"} <= {name for name, _ in one.lines}
+    drawing = str(one.charts[0].drawing)
+    # A line and its shapes for each server; C is the first of the languages.
+    assert (drawing.count('data-language="1"'), drawing.count('data-language="2"')) == (4, 2)
 
 
 def with_second_nginx(run: PublishedRun) -> PublishedRun:

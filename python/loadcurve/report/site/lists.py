@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from loadcurve import units
 from loadcurve.report import text
-from loadcurve.report.appearance import appearances
+from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
 from loadcurve.report.site.filters import Filter, filter_of, platform_of
 from loadcurve.report.site.profiles import profiles_of
@@ -44,6 +45,8 @@ class OfConditions:
     """The newest run's ranking by throughput."""
     rows: list[Row]
     older: list[IndexedRun]
+    lines: tuple[tuple[str, Appearance], ...]
+    """The servers of the charts, with how each is drawn."""
     charts: list[Chart]
 
     def tagged(self, tags: Mapping[str, str]) -> list[tuple[Row, dict[str, str]]]:
@@ -161,6 +164,9 @@ def study_values(subject: str, runs: Sequence[IndexedRun], languages: Mapping[st
     for run in runs:
         on = by_conditions.setdefault(run.conditions, {})
         on.setdefault(run.machine.fingerprint or run.place, []).append(run)
+    tags = {
+        server.name: by_language.tags(languages.get(server.slug)) for run in runs for server in run.servers
+    }
     return {
         "subject": subject,
         "title": runs[-1].title,
@@ -168,23 +174,24 @@ def study_values(subject: str, runs: Sequence[IndexedRun], languages: Mapping[st
         "count": units.plural(len(runs), "run"),
         "headings": headings(),
         "conditions": [
-            [_of_conditions(of_machine) for of_machine in on.values()] for on in by_conditions.values()
+            [_of_conditions(of_machine, tags) for of_machine in on.values()] for on in by_conditions.values()
         ],
         "compared": _compared(runs[-COMPARED_RUNS_MAX:]),
         "are_all_compared": len(runs) <= COMPARED_RUNS_MAX,
         "compared_max": COMPARED_RUNS_MAX,
         "filters": [by_language, platforms],
-        "tags": {
-            server.name: by_language.tags(languages.get(server.slug))
-            for run in runs
-            for server in run.servers
-        },
+        "tags": tags,
         "platform": lambda run: platforms.tags(platform_of(run.machine)),
         "moment": text.moment,
     }
 
 
-def _of_conditions(runs: Sequence[IndexedRun]) -> OfConditions:
+def names_of(runs: Sequence[IndexedRun]) -> list[str]:
+    """Return the names of all servers of some runs, in the order in which they first appear."""
+    return list(dict.fromkeys(server.name for run in runs for server in run.servers))
+
+
+def _of_conditions(runs: Sequence[IndexedRun], tags: Mapping[str, str]) -> OfConditions:
     newest = runs[-1]
     # Places in different works are of different rankings.
     ranked = [one for one in newest.servers if newest.works == 1 and HEADLINES[0] in one.ranks]
@@ -195,7 +202,8 @@ def _of_conditions(runs: Sequence[IndexedRun]) -> OfConditions:
         groups=groups_of((one.name, one.ranks[HEADLINES[0]]) for one in in_order),
         rows=rows_of(newest),
         older=list(reversed(runs[:-1])),
-        charts=over_time(runs),
+        lines=tuple(appearances(names_of(runs)).items()),
+        charts=over_time(runs, tags=tags),
     )
 
 
@@ -203,15 +211,18 @@ def over_time(
     runs: Sequence[IndexedRun],
     names: Sequence[str] = (),
     places: Sequence[str] = (),
+    *,
     least: int = OVER_TIME_LEAST,
+    tags: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Chart]:
     """Return charts of servers along runs of one machine and the same load, where there are enough.
 
     They are of all servers unless they have ``names``, and the places are days unless they have ``places``.
+    ``tags`` are for the filter by language.
     """
     if len(runs) < least:
         return []
-    names = names or list(dict.fromkeys(server.name for run in runs for server in run.servers))
+    names = names or names_of(runs)
     looks = appearances(names)
     axis = "" if places else "run"
     places = places or [f"{run.started_at[:10]}" for run in runs]
@@ -220,7 +231,12 @@ def over_time(
         title, unit = TITLES[measure]
         _, factor = shown_unit(measure, unit)
         lines = [
-            Line(name, looks[name], tuple(Mark.of(_figure(run, name, measure), factor) for run in runs))
+            Line(
+                name,
+                looks[name],
+                tuple(Mark.of(_figure(run, name, measure), factor) for run in runs),
+                tags.get(name),
+            )
             for name in names
         ]
         drawing = chart(
