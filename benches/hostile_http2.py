@@ -1,27 +1,14 @@
 """Servers that do harm over HTTP/2: every load ends in time, names what was wrong, and takes little memory.
 
-For every behaviour a row says how the command ended, by how much that was later than the timeout, and how
-much memory it took beyond a load on a good server.
+What the rows say: `benches.hostile_loads`.
 """
 
-import argparse
-import json
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
-from benches.hostile_behaviours import Manners, Peer, hostile_server
-from benches.rig import machine, named_with
+from benches.hostile_behaviours import Manners, Peer
+from benches.hostile_loads import try_all
 
-GRACE_S = 5.0
-"""For the start of the command, too."""
-MEMORY_MIB = 48.0
-"""What a load may take beyond one on a good server."""
 CONNECTIONS = 4
 STREAMS = 100
 UPLOAD_BYTES = 64 << 20
@@ -203,116 +190,16 @@ MANNERS: dict[str, Manners] = {
 }
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How a load ended."""
-
-    said: str
-    over_s: float
-    """Its time over what it was given."""
-    peak_mib: float
-    is_named: bool
-    """Whether it says what was wrong, or measured what there was."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What loads are given."""
-
-    timeout_s: float
-    duration_s: float
-
-
-def load_on(manners: Manners, limits: Limits) -> Ended:
-    """Put a load on a server of these manners, by the real command."""
-    with hostile_server(manners) as port, tempfile.TemporaryDirectory() as folder:
-        peak = Path(folder) / "peak"
-        options: list[object] = ["--http", "2", "-c", CONNECTIONS, "--streams", STREAMS, "-t", 1, "--json"]
-        options += ["-d", f"{limits.duration_s}s", "--timeout", f"{limits.timeout_s}s"]
-        if manners.is_sent_much:
-            body = Path(folder) / "body"
-            with body.open("wb") as file:
-                file.truncate(UPLOAD_BYTES)
-            options += ["-X", "POST", "--body", f"@{body}"]
-        program = Path(sys.executable).parent / "loadcurve"
-        command = [sys.executable, "-m", "benches.peak_memory", peak, program, "load"]
-        command += [f"http://127.0.0.1:{port}/", *options]
-        began_s = time.monotonic()
-        ended = subprocess.run(
-            [str(word) for word in command], capture_output=True, text=True, check=False, timeout=120
-        )
-        over_s = time.monotonic() - began_s - limits.duration_s - limits.timeout_s
-        said, is_named = _said(ended)
-        return Ended(said, over_s, int(peak.read_text()) / 2**20, is_named)
-
-
-def _said(ended: subprocess.CompletedProcess[str]) -> tuple[str, bool]:
-    """Return how a command ended in words, and whether it says what was wrong or measured what there was."""
-    is_named = ended.returncode in {0, 3, 4} and "Traceback" not in ended.stderr
-    if not ended.stdout:
-        return f"exit {ended.returncode}: {ended.stderr.strip()}", is_named
-    result = json.loads(ended.stdout)
-    requests = result["requests"]
-    facts = {"answered": requests["answered"], "moved": requests["moved"], **result["errors"]}
-    said = [f"{count} {name}" for name, count in facts.items() if count]
-    said += [message["text"] for message in result["error_messages"][:1]]
-    is_accounted_for = requests["due"] == sum(
-        requests[fate] for fate in ("answered", "failed", "unanswered", "never_sent")
-    )
-    return f"exit {ended.returncode}: {', '.join(said)}", is_named and is_accounted_for
-
-
-@dataclass(frozen=True)
-class Row:
-    """How a load ended, beside one on a good server."""
-
-    behaviour: str
-    ended: Ended
-    more_mib: float
-
-    @property
-    def is_good(self) -> bool:
-        """Whether it ended in time, as it should, and in little memory."""
-        ended = self.ended
-        return ended.is_named and ended.over_s <= GRACE_S and self.more_mib <= MEMORY_MIB
-
-    def print(self) -> None:
-        """Print it as a line of the table."""
-        mark = "" if self.is_good else "WRONG "
-        said = " ".join(self.ended.said.split())[:120]
-        print(f"{mark}{self.behaviour:<46} {self.ended.over_s:>+6.2f} s {self.more_mib:>+7.1f} MiB  {said}")
-
-
-def main() -> None:
-    """Print the table; end with 1 where a row is not as it should be."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--timeout", type=float, default=1.0, metavar="SECONDS", help="of each request")
-    parser.add_argument("--duration", type=float, default=2.0, metavar="SECONDS", help="of each load")
-    parser.add_argument("--at-once", type=int, default=2, metavar="N", help="how many loads at once")
-    parser.add_argument("--only", default="", metavar="TEXT", help="behaviours with this text in their names")
-    arguments = parser.parse_args()
-    limits = Limits(arguments.timeout, arguments.duration)
-    print(machine())
-    good = load_on(Manners(GOOD), limits)
-    print(f"a good server: {good.peak_mib:.1f} MiB, {good.said}")
-
-    def row_of(behaviour: str) -> Row:
-        ended = load_on(MANNERS[behaviour], limits)
-        row = Row(behaviour, ended, ended.peak_mib - good.peak_mib)
-        row.print()
-        return row
-
-    behaviours = named_with(arguments.only, MANNERS)
-    with ThreadPoolExecutor(arguments.at_once) as pool:
-        rows = list(pool.map(row_of, behaviours))
-    bad = [row for row in rows if not row.is_good]
-    print(f"\n{len(rows)} behaviours, {len(bad)} not as they should be")
-    print(
-        f"at most {max(row.more_mib for row in rows):.1f} MiB more than a good one, goal {MEMORY_MIB:g} MiB"
-    )
-    print(f"at most {max(row.ended.over_s for row in rows):.2f} s over the timeout, goal {GRACE_S:g} s")
-    sys.exit(1 if bad else 0)
+def words(behaviour: str, port: int, folder: Path) -> list[object]:
+    """Return the URL and options of the load."""
+    options: list[object] = ["--http", "2", "-c", CONNECTIONS, "--streams", STREAMS]
+    if behaviour and MANNERS[behaviour].is_sent_much:
+        body = folder / "body"
+        with body.open("wb") as file:
+            file.truncate(UPLOAD_BYTES)
+        options += ["-X", "POST", "--body", f"@{body}"]
+    return [f"http://127.0.0.1:{port}/", *options]
 
 
 if __name__ == "__main__":
-    main()
+    try_all(__doc__, Manners(GOOD), MANNERS, words)

@@ -10,6 +10,7 @@ from benches.rig import named_with
 BY_NAME = {
     "hostile_servers": "MANNERS",
     "hostile_http2": "MANNERS",
+    "hostile_grpc": "MANNERS",
     "hostile_folders": "CASES",
 }
 """Which table of names `--only` selects from, in the campaigns that have it."""

@@ -1,4 +1,4 @@
-//! Servers of messages that stall for a known time: what is measured from due is what arithmetic gives, as of requests.
+//! Servers of messages that stall for a known time: latencies from due are those of arithmetic, like those of requests.
 
 use loadcurve_plan::{Body, Conversation, HttpLoad, Messages, Nanos, Requests, Stop, WebSocket as Asked};
 use loadcurve_wire::WebSocket;
