@@ -123,19 +123,18 @@ def published_run(folder: Path, publication: Publication) -> PublishedRun:
     return PublishedRun.model_validate({"run": run_digest(source), **public})
 
 
+_UNPUBLISHABLE = {
+    "import": "is imported from files of other tools, which have no verdicts",
+    "gate": "is a gate, which compares two builds of one server",
+    "search": "is a search for the capacity, whose trials measure different points",
+}
+
+
 def _require_publishable(folder: Path, record: RunRecord) -> None:
-    what = (
-        "is imported from files of other tools, which have no verdicts"
-        if record.imported is not None
-        else "is a gate, which compares two builds of one server"
-        if record.gate is not None
-        else "is a search for the capacity, whose trials measure different points"
-        if record.search is not None
-        else None
-    )
-    if what is not None:
+    if record.origin != "sweep":
         raise BadInput(
-            f"{folder} {what}: only a sweep of a study can be published. See the guide of published results."
+            f"{folder} {_UNPUBLISHABLE[record.origin]}: only a sweep of a study can be published. See the "
+            "guide of published results."
         )
 
 

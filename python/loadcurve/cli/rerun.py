@@ -154,21 +154,19 @@ def _fetched(url: str, folder: Path) -> Path:
     return path
 
 
+_OF_NO_SWEEP = {
+    "import": "imported from files of other tools",
+    "gate": "a gate",
+    "search": "a search for the capacity",
+}
+
+
 def _require_study(folder: Path, record: RunRecord, rows: tuple[str, ...]) -> None:
     """Refuse runs that no study's sweep makes, and servers that the run does not have."""
-    what = (
-        "imported from files of other tools"
-        if record.imported is not None
-        else "a gate"
-        if record.gate is not None
-        else "a search for the capacity"
-        if record.search is not None
-        else None
-    )
-    if what is not None:
+    if record.origin != "sweep":
         raise BadInput(
-            f"{folder} is {what}, and not a sweep of a study, which alone can be measured again beside its "
-            "figures. The report has the command that repeats it."
+            f"{folder} is {_OF_NO_SWEEP[record.origin]}, and not a sweep of a study, which alone can be "
+            "measured again beside its figures. The report has the command that repeats it."
         )
     _require_rows(rows, list(record.servers))
 

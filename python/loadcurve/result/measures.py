@@ -376,50 +376,28 @@ def _protocol_times(
         yield Measure(f"{name}_{one}", column, f"{one} of {words}", heading, "ms", "lower", False, value)  # noqa: FBT003
 
 
+def _the_more_the_better(
+    name: str, title: str, heading: str, unit: str, value: Callable[[PointRecord], float | None]
+) -> Measure:
+    return Measure(name, name, title, heading, unit, "higher", from_zero=True, value=value)
+
+
 MESSAGE_MEASURES = (
     *_protocol_times(
         "first_event", "the time to the first event", partial(_messages_ms, times="first_event_ms")
     ),
     *_protocol_times("event_gap", "the gaps between events", partial(_messages_ms, times="gap_ms")),
-    Measure(
-        "events_per_s",
-        column="events_per_s",
-        title="events per second",
-        heading="events/s",
-        unit="events/s",
-        better="higher",
-        from_zero=True,
-        value=_messages_per_s,
-    ),
-    Measure(
+    _the_more_the_better("events_per_s", "events per second", "events/s", "events/s", _messages_per_s),
+    _the_more_the_better(
         "events_delivered_share",
-        column="events_delivered_share",
-        title="share of the expected events that came",
-        heading="share of events delivered",
-        unit="share",
-        better="higher",
-        from_zero=True,
-        value=_delivered_share,
+        "share of the expected events that came",
+        "share of events delivered",
+        "share",
+        _delivered_share,
     ),
-    Measure(
-        "reach",
-        column="reach",
-        title="reach: deliveries that came of those expected",
-        heading="reach",
-        unit="share",
-        better="higher",
-        from_zero=True,
-        value=_reach,
-    ),
-    Measure(
-        "deliveries_per_s",
-        column="deliveries_per_s",
-        title="deliveries per second",
-        heading="deliveries/s",
-        unit="deliveries/s",
-        better="higher",
-        from_zero=True,
-        value=_deliveries_per_s,
+    _the_more_the_better("reach", "reach: deliveries that came of those expected", "reach", "share", _reach),
+    _the_more_the_better(
+        "deliveries_per_s", "deliveries per second", "deliveries/s", "deliveries/s", _deliveries_per_s
     ),
     *_protocol_times("delivery", "the latency of deliveries", _deliveries_ms),
 )

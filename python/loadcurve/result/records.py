@@ -215,6 +215,10 @@ class ImportRecord(Record):
     files: Many[ImportedFile]
 
 
+Origin = Literal["sweep", "search", "gate", "import"]
+"""What makes a run: a study's sweep, a search for the capacity, a gate, or files of another tool."""
+
+
 class RunRecord(SealedRecord):
     """What was known when the run started."""
 
@@ -259,11 +263,18 @@ class RunRecord(SealedRecord):
     """``None`` of a run that was measured here."""
 
     @property
+    def origin(self) -> Origin:
+        """What made the run."""
+        if self.imported is not None:
+            return "import"
+        return "gate" if self.gate is not None else "sweep" if self.search is None else "search"
+
+    @property
     def repeating(self) -> list[str]:
         """The command with its arguments that does the same again."""
         if self.imported is not None:
             return self.imported.command
-        command = "gate" if self.gate is not None else "run" if self.search is None else "capacity"
+        command = {"gate": "gate", "sweep": "run", "search": "capacity"}[self.origin]
         options = with_kept_catalogs(self.options, self.inputs)
         return ["loadcurve", command, STUDY_FILE, "--seed", str(self.seed), *options]
 

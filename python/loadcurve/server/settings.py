@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field
 
 from loadcurve.errors import BadInput, sentence
 from loadcurve.toml.document import TomlTable
@@ -49,11 +49,6 @@ class IntegerSetting(TomlTable):
     auto: bool = False
     doc: str
 
-    @model_validator(mode="after")
-    def _check_default(self) -> Self:
-        self.accept(self.default)
-        return self
-
     def accept(self, value: object) -> SettingValue:
         """Return the value as it is kept; raises ValueError that says what is expected."""
         if self.auto and (value == AUTO or (value == 0 and not isinstance(value, bool))):
@@ -75,11 +70,6 @@ class TextSetting(TomlTable):
     default: str
     choices: list[str] | None = None
     doc: str
-
-    @model_validator(mode="after")
-    def _check_default(self) -> Self:
-        self.accept(self.default)
-        return self
 
     def accept(self, value: object) -> SettingValue:
         """Return the value as it is kept; raises ValueError that says what is expected."""
@@ -111,11 +101,6 @@ class QuantitySetting(TomlTable):
     default: str
     doc: str
 
-    @model_validator(mode="after")
-    def _check_default(self) -> Self:
-        self.accept(self.default)
-        return self
-
     def accept(self, value: object) -> SettingValue:
         """Return the value as it is kept; raises ValueError that says what is expected."""
         # Seconds or bytes, without the exponent that a float's own text may have.
@@ -136,10 +121,15 @@ _QUANTITIES = {
     "size": (parse_size_bytes, SIZE_IN_WORDS),
 }
 
-Setting = Annotated[
-    BooleanSetting | IntegerSetting | TextSetting | ShareSetting | QuantitySetting,
-    Field(discriminator="type"),
-]
+AnySetting = BooleanSetting | IntegerSetting | TextSetting | ShareSetting | QuantitySetting
+
+
+def _with_accepted_default(setting: AnySetting) -> AnySetting:
+    setting.accept(setting.default)
+    return setting
+
+
+Setting = Annotated[AnySetting, Field(discriminator="type"), AfterValidator(_with_accepted_default)]
 
 
 class UnusableSetting(BadInput):
