@@ -11,7 +11,7 @@ import pytest
 
 from loadcurve.report.flame import flame_graph
 from loadcurve.report.profile_page import profile_in_words, render_profile
-from loadcurve.result.profile import Profile, ProfiledPair
+from loadcurve.result.cpu_time import Profile, ProfiledPair
 from loadcurve.server.profiling import NOT_INSTALLED, CallWatch, StackWatch, counted_calls, stacks_in
 from support.sandbox import wait_until
 from support.scripted_run import ScriptedRun

@@ -28,8 +28,8 @@ from loadcurve.report.gate import gate_json, gate_junit, gate_lines, gate_markdo
 from loadcurve.report.markdown import escaped
 from loadcurve.report.profile_page import profile_in_words, profile_json, write_profile
 from loadcurve.report.terminal_tables import bounded
+from loadcurve.result.cpu_time import ProfiledPair
 from loadcurve.result.measures import MEASURES
-from loadcurve.result.profile import ProfiledPair
 from loadcurve.result.records import FailureRecord, PlannedTrial
 from loadcurve.runs.gate import GateOptions
 from loadcurve.runs.study import RunOptions, StudyRun

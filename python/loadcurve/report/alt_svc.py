@@ -9,9 +9,9 @@ from loadcurve import units
 from loadcurve.analysis.alt_svc import AnnouncementOfServer
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.report.column import Column
-from loadcurve.report.range_words import range_in_words
 from loadcurve.report.section import Grid, Section, grid_in_markdown
 from loadcurve.report.terminal_tables import lines_by_server
+from loadcurve.report.text import range_in_words
 
 HEADING = "Where HTTP/3 was announced (Alt-Svc)"
 CAPTION = (

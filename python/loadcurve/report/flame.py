@@ -6,7 +6,7 @@ A box is as wide as the more expensive of the two sides is there, and lies on th
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from loadcurve.result.profile import Profile, ProfiledPair, Stack
+from loadcurve.result.cpu_time import Profile, ProfiledPair, Stack
 
 DEPTH_MAX = 60
 """What lies deeper is drawn as part of its caller."""

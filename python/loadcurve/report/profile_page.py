@@ -10,7 +10,7 @@ from loadcurve.errors import sentence
 from loadcurve.report.files import write_part
 from loadcurve.report.flame import Box, FlameGraph, flame_graph
 from loadcurve.report.page import rendered
-from loadcurve.result.profile import ProfiledPair
+from loadcurve.result.cpu_time import ProfiledPair
 
 PROFILE_PAGE = "profile.html"
 WIDTH_PX, ROW_PX = 1020, 17

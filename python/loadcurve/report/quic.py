@@ -12,9 +12,9 @@ from loadcurve.analysis.connections import Range
 from loadcurve.analysis.quic import QuicOfServer
 from loadcurve.report.column import Column
 from loadcurve.report.quic_load import HANDSHAKES_IN_WORDS
-from loadcurve.report.range_words import range_in_words
 from loadcurve.report.section import Grid, Section, grid_in_markdown
 from loadcurve.report.terminal_tables import lines_by_server
+from loadcurve.report.text import range_in_words
 
 CAPTION = (
     "Over all trials and points of a server, warm-up included; a range is from the lowest to the highest of "

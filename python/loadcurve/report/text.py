@@ -2,10 +2,11 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+from loadcurve.analysis.connections import Range
 from loadcurve.loads.models import DURATION_KEYS, SHOWN
 from loadcurve.loads.option import Shown
 from loadcurve.loads.values import Point
@@ -239,3 +240,11 @@ def _plain(value: Any) -> str:  # noqa: ANN401 - any value that JSON has
     if isinstance(value, int) and abs(value) >= 10_000:  # noqa: PLR2004
         return f"{value:,}"
     return str(value)
+
+
+def range_in_words(found: Range | None, words: Callable[[float], str] = number) -> str:
+    """Return "2", or "2 to 5" where they differ; what a page has for what is absent where there is none."""
+    if found is None:
+        return ABSENT
+    least, greatest = words(found.least), words(found.greatest)
+    return least if least == greatest else f"{least} to {greatest}"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from loadcurve.errors import LoadcurveError
 from loadcurve.host.process_times import ProcessTable
 from loadcurve.loads.values import Point
+from loadcurve.result.cpu_time import Profile, ProfiledPair
 from loadcurve.result.load import LoadResult
-from loadcurve.result.profile import Profile, ProfiledPair
 from loadcurve.result.records import GateRecord
 from loadcurve.runs.display import Display
 from loadcurve.runs.planned import PlannedRun

@@ -53,7 +53,7 @@ from loadcurve.study.several import LoadPart, is_of_several, parts_of
 from loadcurve.toml.document import TomlDocument
 
 if TYPE_CHECKING:
-    from loadcurve.result.profile import ProfiledPair
+    from loadcurve.result.cpu_time import ProfiledPair
 
 ALL_TOGETHER = ""
 """What the start of all servers goes by among those of one; no server has this name."""

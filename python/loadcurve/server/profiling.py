@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
 
-from loadcurve.result.profile import Stack
+from loadcurve.result.cpu_time import Stack
 
 PERF = "perf"
 SAMPLES_PER_S = 499
