@@ -15,6 +15,7 @@ from loadcurve.report.comparison import changes_in_words, comparison_json, compa
 from loadcurve.report.comparison_formats import comparison_markdown
 from loadcurve.report.side_by_side import render_side_by_side, side_by_side
 from loadcurve.result.folder import read_run
+from loadcurve.result.operations import share_of
 from support import requests_run
 from support import synthetic_run as synthetic
 from support.command import Command
@@ -179,3 +180,8 @@ def test_the_json_has_every_request_under_its_label(runs):
     data = json.loads(runs.run("compare", "base", "slower", "--json").stdout)
     assert {one["operation"] for one in data["operations"]} == set(REQUESTS)
     assert {one["operation"] for one in (*data["curves"], *data["points"])} == {None}
+
+
+@pytest.mark.parametrize(("part", "whole"), [(-1, 10), (11, 10), (0, 0), (None, 10), (3, None)])
+def test_counts_that_contradict_each_other_are_no_share(part, whole):
+    assert share_of(part, whole) is None

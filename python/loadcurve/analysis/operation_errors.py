@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from loadcurve.analysis.missing import Side
 from loadcurve.loads.values import Point
-from loadcurve.result.operations import ended_of, errors_of
+from loadcurve.result.operations import ended_of, errors_of, share_of
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.power import ERROR_RATE
 from loadcurve.stats.ranking import holm_steps
@@ -117,12 +117,12 @@ def _change(base: Side, new: Side, label: str, points: Sequence[Point]) -> Share
         for place in range(len(points))
         if all(trials and all(place in trial for trial in trials.values()) for trials in counts)
     ]
+    if not whole:
+        return None
     shares = []
     for trials in counts:
         errors = [sum(trial[place][0] for place in whole) for trial in trials.values()]
         ended = [sum(trial[place][1] for place in whole) for trial in trials.values()]
-        if not ended or not all(ended):
-            return None
         shares.append(CountedShare(errors, ended))
     return ShareDifference(shares[1], shares[0])
 
@@ -136,7 +136,6 @@ def _by_trial(side: Side, label: str, points: Sequence[Point]) -> dict[int, dict
             continue
         errors, ended = at.values(errors_of(label)), at.values(ended_of(label))
         for index in at.usable:
-            failed, all_of_them = errors[index], ended[index]
-            if failed is not None and all_of_them is not None:
-                found.setdefault(at.trials[index], {})[place] = round(failed), round(all_of_them)
+            if (counted := share_of(errors[index], ended[index])) is not None:
+                found.setdefault(at.trials[index], {})[place] = counted
     return found

@@ -154,13 +154,19 @@ def error_share_of(label: str | None) -> Measure:
 def error_count(trial: PointRecord, label: str | None) -> tuple[int, int] | None:
     """Return the errors of a request and how many have ended, or of the whole load and how many were due.
 
-    ``None`` where the load has no such request, or nothing of it ended.
+    ``None`` where the load has no such request, nothing of it ended, or its counts contradict each other.
     """
     if label is None:
-        whole = trial.load.requests.due
-        return (wrong_answers(trial), whole) if whole else None
+        return share_of(wrong_answers(trial), trial.load.requests.due)
     one = operation_of(trial.load, label)
-    return (one.errors, one.ended) if one is not None and one.ended else None
+    return None if one is None else share_of(one.errors, one.ended)
+
+
+def share_of(part: float | None, whole: float | None) -> tuple[int, int] | None:
+    """Return a part and its whole as counts; ``None`` where one is not known, or the two are no share."""
+    if part is None or whole is None or not 0 <= part <= whole or whole == 0:
+        return None
+    return round(part), round(whole)
 
 
 def _names(kind: LoadKind, label: str, of_kind: str, column: str, words: str) -> tuple[str, str]:
