@@ -14,7 +14,7 @@ import pytest
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.verification import AnswerPattern
 from loadcurve.result.records import ContentRecord
-from loadcurve.server.answers import verify_answers
+from loadcurve.server.answers import WebSite, verify_answers
 from loadcurve.server.asked import Answer, Site
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.transport import CLEAR_TEXT, Transport
@@ -354,3 +354,12 @@ def test_a_server_that_hangs_up_on_a_proxy_header_is_told_of_it():
         with pytest.raises(ServerFailure, match="accept-proxy"):
             verify_answers(site_at(listener.getsockname()[1]), ["/page"], CONTENT, load(proxy_protocol="1"))
         thread.join()
+
+
+def test_a_server_that_answers_no_http_1_is_ready_when_it_accepts_a_connection():
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        site = WebSite("127.0.0.1", port, None, None, None)
+        assert site.refusal(10) is None
+        assert site.sign_of_life == f"accept a connection on port {port}"
+    assert "refused" in site.refusal(10)
