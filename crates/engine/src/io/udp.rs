@@ -45,8 +45,42 @@ struct Socket {
     watches_room: bool,
     /// Datagrams that found no room, as far as they are counted.
     dropped: u32,
-    /// How many messages the next call asks for: as many as there were, or twice as many where all that were asked for had come.
-    asks: usize,
+    appetite: Appetite,
+}
+
+/// How many messages the next call on a socket asks for: as many as there were, or twice as many where all that were asked for had
+/// come. Asking for several costs more than a single one, so a socket on which one comes at a time is asked for two more and
+/// more rarely.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Appetite {
+    /// How many more than one.
+    further: usize,
+    /// How many calls ask for one before one asks for two again, and how many of these are left.
+    singles: u8,
+    singles_left: u8,
+}
+
+impl Appetite {
+    const SINGLES_MAX: u8 = 63;
+
+    fn asks(self) -> usize {
+        1 + self.further
+    }
+
+    /// After a call that asked and got this many.
+    fn fed(self, count: usize) -> Self {
+        let asked = self.asks();
+        if asked == 1 && self.singles_left > 0 {
+            return Self { singles_left: self.singles_left - 1, ..self };
+        }
+        if count == asked {
+            let singles = if asked == 1 { self.singles } else { 0 };
+            return Self { further: (2 * asked).min(MESSAGES_MAX) - 1, singles, singles_left: 0 };
+        }
+        let further = count.max(1) - 1;
+        let singles = if further == 0 { (2 * self.singles + 1).min(Self::SINGLES_MAX) } else { self.singles };
+        Self { further, singles, singles_left: if further == 0 { singles } else { 0 } }
+    }
 }
 
 /// What can happen to a slot without the kernel.
@@ -143,7 +177,7 @@ impl Udp {
         let socket = &mut self.sockets[slot];
         socket.generation = socket.generation.wrapping_add(1);
         socket.dropped = 0;
-        socket.asks = 1;
+        socket.appetite = Appetite::default();
         let token = token(slot, socket.generation);
         let data = epoll::EventData::new_u64(token);
         epoll::add(&self.set, &descriptor, data, EventFlags::IN)?;
@@ -225,7 +259,7 @@ impl Udp {
     fn receive(&mut self, slot: Slot) -> Result<usize, Errno> {
         let Self { sockets, batch, buffer, counts, .. } = self;
         let Some(descriptor) = &sockets[slot].descriptor else { return Ok(0) };
-        let asks = sockets[slot].asks;
+        let asks = sockets[slot].appetite.asks();
         let to = &mut buffer[..asks * MESSAGE_BYTES];
         let count = if asks == 1 {
             batch.messages[0] = loadcurve_datagrams::receive(descriptor.as_fd(), to)?;
@@ -233,7 +267,7 @@ impl Udp {
         } else {
             loadcurve_datagrams::receive_several(descriptor.as_fd(), to, &mut batch.messages[..asks])?
         };
-        sockets[slot].asks = if count == asks { (2 * asks).min(MESSAGES_MAX) } else { count.max(1) };
+        sockets[slot].appetite = sockets[slot].appetite.fed(count);
         *batch = Batch { slot, count, delivered: 0, room: MESSAGE_BYTES, ..*batch };
         let datagrams = batch.messages[..count]
             .iter()
