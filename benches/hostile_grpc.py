@@ -8,7 +8,7 @@ import gzip
 from collections.abc import Callable
 from pathlib import Path
 
-from benches.hostile_behaviours import Manners, Peer
+from benches.hostile_behaviours import Manners, Peer, hostile_server
 from benches.hostile_http2 import (
     CANCEL,
     CONTINUATION,
@@ -21,7 +21,7 @@ from benches.hostile_http2 import (
     frame,
     frames_of,
 )
-from benches.hostile_loads import try_all
+from benches.hostile_loads import Hostility, try_all
 
 CONNECTIONS = 4
 STREAMS = 25
@@ -203,4 +203,4 @@ def words(behaviour: str, port: int, _: Path) -> list[object]:
 
 
 if __name__ == "__main__":
-    try_all(__doc__, answering(right), MANNERS, words)
+    try_all(__doc__, Hostility(answering(right), MANNERS, hostile_server, words))

@@ -6,8 +6,8 @@ What the rows say: `benches.hostile_loads`.
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benches.hostile_behaviours import Manners, Peer
-from benches.hostile_loads import try_all
+from benches.hostile_behaviours import Manners, Peer, hostile_server
+from benches.hostile_loads import Hostility, try_all
 
 CONNECTIONS = 4
 STREAMS = 100
@@ -202,4 +202,4 @@ def words(behaviour: str, port: int, folder: Path) -> list[object]:
 
 
 if __name__ == "__main__":
-    try_all(__doc__, Manners(GOOD), MANNERS, words)
+    try_all(__doc__, Hostility(Manners(GOOD), MANNERS, hostile_server, words))

@@ -12,11 +12,15 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
-from benches.hostile_behaviours import Manners, hostile_server
-from benches.rig import machine, named_with
+from benches.rig import LOADCURVE, machine, named_with
+
+Manners = TypeVar("Manners")
+"""What a campaign has of each behaviour."""
 
 GRACE_S = 5.0
 """What more than the timeout a load may take, on a machine that may be busier than at the good one."""
@@ -46,13 +50,26 @@ class Limits:
     duration_s: float
 
 
-def load_on(behaviour: str, manners: Manners, words: Words, limits: Limits) -> Ended:
-    """Put a load on a server of these manners, by the real command."""
-    with hostile_server(manners) as port, tempfile.TemporaryDirectory() as folder:
+@dataclass(frozen=True)
+class Hostility(Generic[Manners]):
+    """Servers that do harm in one protocol, and the loads on them."""
+
+    good: Manners
+    """Of a server that does none."""
+    bad: Mapping[str, Manners]
+    """By what they are called."""
+    running: Callable[[Manners], AbstractContextManager[int]]
+    """Runs a server of these manners for as long as the block lasts, and gives its port."""
+    words: Words
+
+
+def load_on(behaviour: str, hostility: Hostility[Manners], limits: Limits) -> Ended:
+    """Put a load on a server of this behaviour, or on a good one for none, by the real command."""
+    manners = hostility.bad[behaviour] if behaviour else hostility.good
+    with hostility.running(manners) as port, tempfile.TemporaryDirectory() as folder:
         peak = Path(folder) / "peak"
-        program = Path(sys.executable).parent / "loadcurve"
-        command: list[object] = [sys.executable, "-m", "benches.peak_memory", peak, program, "load"]
-        command += [*words(behaviour, port, Path(folder)), "-t", 1, "--json"]
+        command: list[object] = [sys.executable, "-m", "benches.peak_memory", peak, LOADCURVE, "load"]
+        command += [*hostility.words(behaviour, port, Path(folder)), "-t", 1, "--json"]
         command += ["-d", f"{limits.duration_s}s", "--timeout", f"{limits.timeout_s}s"]
         began_s = time.monotonic()
         ended = subprocess.run(
@@ -102,7 +119,7 @@ class Row:
         print(f"{mark}{self.behaviour:<46} {self.over_s:>+6.2f} s {self.more_mib:>+7.1f} MiB  {said}")
 
 
-def try_all(about: str | None, good: Manners, manners: Mapping[str, Manners], words: Words) -> None:
+def try_all(about: str | None, hostility: Hostility[Manners]) -> None:
     """Print the table of all behaviours, or of those that are asked for; end with 1 where a row is bad."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--timeout", type=float, default=1.0, metavar="SECONDS", help="of each request")
@@ -113,18 +130,20 @@ def try_all(about: str | None, good: Manners, manners: Mapping[str, Manners], wo
     limits = Limits(arguments.timeout, arguments.duration)
     print(machine())
     with ThreadPoolExecutor(arguments.at_once) as pool:
-        usual = list(pool.map(lambda _: load_on("", good, words, limits), range(arguments.at_once)))
+        usual = list(pool.map(lambda _: load_on("", hostility, limits), range(arguments.at_once)))
     usual_s, usual_mib = max(one.took_s for one in usual), min(one.peak_mib for one in usual)
     print(f"a good server: {usual_s:.1f} s, {usual_mib:.1f} MiB, {usual[0].said}")
+    if not usual[0].said.startswith("exit 0"):
+        sys.exit("the load on a good server failed, so that there is nothing to compare others with")
 
     def row_of(behaviour: str) -> Row:
-        ended = load_on(behaviour, manners[behaviour], words, limits)
+        ended = load_on(behaviour, hostility, limits)
         over_s = ended.took_s - usual_s - limits.timeout_s
         row = Row(behaviour, ended, over_s, ended.peak_mib - usual_mib)
         row.print()
         return row
 
-    behaviours = named_with(arguments.only, manners)
+    behaviours = named_with(arguments.only, hostility.bad)
     with ThreadPoolExecutor(arguments.at_once) as pool:
         rows = list(pool.map(row_of, behaviours))
     bad = [row for row in rows if not row.is_good]
