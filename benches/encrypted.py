@@ -4,10 +4,11 @@ The server has one CPU and the generator another; certificates are accepted unse
 count, and each goal is met or missed by them. Where the server is the limit, requests per second show
 nothing, and CPU per request does.
 
-A distribution's h2load may be years old: `--h2load PROGRAM` takes one that was built from newer sources, and
-`--zrk PROGRAM` a zrk, which no distribution has. zrk is paced; here it is asked for more than it reaches, so
-that each of its connections sends its next request when the previous one is answered. `--oha PROGRAM` takes
-an oha that was built with its feature `http3` (`cargo install --locked oha --features http3`).
+A distribution's h2load may be years old, and speaks no HTTP/3: `--h2load PROGRAM` takes one that was built
+from newer sources, with `--enable-http3` and ngtcp2, and `--zrk PROGRAM` a zrk, which no distribution has.
+zrk is paced; here it is asked for more than it reaches, so that each of its connections sends its next
+request when the previous one is answered. `--oha PROGRAM` takes an oha that was built with its feature
+`http3` (`cargo install --locked oha --features http3`).
 """
 
 import argparse
@@ -39,11 +40,12 @@ class Rig:
     """For what a generator keeps from one run to the next."""
     duration_s: int
     cpu: int
+    path: str
 
     @property
     def url(self) -> str:
         """Where generators are sent."""
-        return f"{self.server.url}{PATH}"
+        return f"{self.server.url}{self.path}"
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class Case:
     settings: Mapping[str, object]
     ours: tuple[str, ...]
     others: tuple[Other, ...]
+    path: str = PATH
 
 
 TLS = {"tls": True}
@@ -199,10 +202,26 @@ CASES = (
             HTTP3,
             ("-c", str(connections), "--http", "3", "--streams", str(streams)),
             # Where the server is the limit, it is that for both.
-            (_oha(connections, streams, {"CPU": 0.35} | ({"requests/s": 3.0} if server == "limit" else {})),),
+            (
+                _oha(
+                    connections, streams, {"CPU": 0.35} | ({"requests/s": 3.0} if server == "limit" else {})
+                ),
+                _h2load("--h3", f"-c{connections}", f"-m{streams}", goals={"CPU": 1.0}),
+            ),
         )
         for server in ("limit", "caddy")
         for connections, streams in ((10, 1), (10, 8), (10, 64))
+    ),
+    *(
+        Case(
+            f"HTTP/3, {kib} KiB, 10 x 8",
+            "caddy",
+            HTTP3,
+            ("-c", "10", "--http", "3", "--streams", "8"),
+            (_h2load("--h3", "-c10", "-m8", goals={"CPU": 1.0}),),
+            path=f"/{kib}k.txt",
+        )
+        for kib in (20, 128)
     ),
     Case(
         "full handshakes, 50 connections",
@@ -322,7 +341,7 @@ def main() -> None:
                 tempfile.TemporaryDirectory() as folder,
                 running_web_server(case.server, case.settings, cpus.server) as server,
             ):
-                rig = Rig(server, Path(folder), arguments.duration, cpus.generator)
+                rig = Rig(server, Path(folder), arguments.duration, cpus.generator, case.path)
                 pairs = pairs_in_turn(
                     partial(_ours, rig, case, other),
                     partial(_theirs, rig, other, programs[other.name]),

@@ -23,7 +23,7 @@ from loadcurve.server.here import Server
 
 LOADCURVE = str(Path(sys.executable).with_name("loadcurve"))
 """The command of the environment that runs the benchmark."""
-CONTENT_BYTES = {"1k.txt": 1024}
+CONTENT_BYTES = {"1k.txt": 1 << 10, "20k.txt": 20 << 10, "128k.txt": 128 << 10}
 PATH = "/1k.txt"
 SEED = 1
 ANSWER_TIMEOUT_S = 5.0
@@ -87,7 +87,7 @@ def machine() -> str:
 
 @contextmanager
 def running_web_server(name: str, settings: Mapping[str, object], cpu: int) -> Iterator[Server]:
-    """Run a server of the catalogue on one CPU, serving one small file, as long as the block lasts."""
+    """Run a server of the catalogue on one CPU, serving a few files, as long as the block lasts."""
     try:
         found = find_server(load_catalog()[name], settings)
     except BadInput as error:
