@@ -380,7 +380,7 @@ def test_init_writes_that_what_root_alone_can_run_stays_roots(tmp_path, monkeypa
     for may_run in (True, False):
         monkeypatch.setattr(reach, "may_run", lambda _user, _program, may_run=may_run: may_run)
         file = tmp_path / f"{may_run}.toml"
-        init.init_command(file, (), init.InitGiven("./run {port}"))
+        init.init_command(file, (), init.InitGiven("./run {port}", paths=["/"]))
         [study] = checked_studies(file, load_catalog())
         written[may_run] = study.servers["mine"].user
     assert written == {True: None, False: "root"}
