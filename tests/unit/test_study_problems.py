@@ -8,11 +8,11 @@ from support.good_study import GOOD, problems_in
 PROBLEMS = r"""
 duration = "1s" -> duraton = "1s"
     :8: load.duraton: unknown key; expected one of model, warmup, duration, timeout, messages, event_format,
-    events_expected, stream_for, grpc, message_type, subscribers, requests, pick, weights, method, headers,
-    body, chunked, http, hpack, stream_window, connection_window, verify, tls, full_handshakes, early_data,
-    source_addresses, addresses, connect_to, unix_socket, proxy, proxy_credentials, proxy_protocol, generator,
-    threads, connections, requests_total, pipeline, streams, calls, think, reconnect_after; did you mean
-    "duration"?
+    events_expected, stream_for, grpc, message_type, message_size, subscribers, requests, pick, weights,
+    method, headers, body, chunked, http, hpack, stream_window, connection_window, verify, tls,
+    full_handshakes, early_data, source_addresses, addresses, connect_to, unix_socket, proxy,
+    proxy_credentials, proxy_protocol, generator, threads, connections, requests_total, pipeline, streams,
+    calls, think, reconnect_after; did you mean "duration"?
 [trials] -> [trails]
     :11: trails: unknown key; expected one of title, question, answer_by, limits, catalog, content,
     load, sweep, trials, host, machines, published, servers, claims,
@@ -131,13 +131,13 @@ connections = [1, 10] -> connections = [1, 2, 1]
 connections = [1, 10] -> connections = [1, 1.5]
     :10: sweep.connections: found 1.5; expected a positive whole number
 connections = [1, 10] -> connections = [1]\nthread = [1]
-    :11: sweep.thread: unknown key; expected one of warmup, duration, timeout, events_expected,
-    stream_for, subscribers, stream_window, connection_window, full_handshakes, early_data, threads,
+    :11: sweep.thread: unknown key; expected one of warmup, duration, timeout, events_expected, stream_for,
+    message_size, subscribers, stream_window, connection_window, full_handshakes, early_data, threads,
     connections, requests_total, pipeline, streams, calls, think, reconnect_after; did you mean "threads"?
 connections = [1, 10] -> connections = [1]\nrate = [1]
     :11: sweep.rate: unknown key; expected one of warmup, duration, timeout, events_expected, stream_for,
-    subscribers, stream_window, connection_window, full_handshakes, early_data, threads, connections,
-    requests_total, pipeline, streams, calls, think, reconnect_after
+    message_size, subscribers, stream_window, connection_window, full_handshakes, early_data, threads,
+    connections, requests_total, pipeline, streams, calls, think, reconnect_after
 connections = [1, 10] -> threads = [1]
     :4: load.connections: missing; expected a positive number here, or a list of them in [sweep]
 [sweep] -> connections = 5\n[sweep]

@@ -220,7 +220,7 @@ def test_the_report_names_the_ends_and_of_how_many_trials_a_figure_is(scripted):
     )
     assert "of the remaining trials only" in said[1]
     content = Report(run, analysis)
-    rows = everything(content)["numbers"].rows
+    rows = everything(content)["numbers"].table.rows
     assert [row.trials.shown for row in rows] == [
         "3 of 3",
         "3 of 3",
@@ -233,7 +233,7 @@ def test_points_that_no_trial_has_reached_are_on_no_axis_and_in_no_table(scripte
     run = measured(scripted, EARLY, LATE)
     assert [point["connections"] for point in run.sweep_points] == [1, 2, 4]
     content = Report(run, analyse(run))
-    assert [row.figures[0].sort for row in everything(content)["numbers"].rows] == [1, 2, 4]
+    assert [row.figures[0].sort for row in everything(content)["numbers"].table.rows] == [1, 2, 4]
     assert everything(content)["loads"].keys() == {1, 2, 4}
     untouched = dataclasses.replace(run, records=[])
     assert untouched.sweep_points == untouched.run.points
