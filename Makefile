@@ -53,7 +53,7 @@ KEY ?=
 SECONDS ?= 30
 
 .PHONY: help setup demo test test-long test-rust test-python test-servers-installed servers check check-python check-rust \
-	check-long check-demo check-servers fuzz fuzz-corpus loom format wheel test-wheel test-wheel-debian wheels release reproduce audit docs pictures notebook bench bench-long bench-builds behaviours campaigns lock clean
+	check-long check-demo check-fuzz check-servers fuzz fuzz-corpus loom format wheel test-wheel test-wheel-debian wheels release reproduce audit docs pictures notebook bench bench-long bench-builds behaviours campaigns lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z][a-z-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 24
@@ -142,9 +142,12 @@ check-rust:
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --quiet --profile $(TEST_PROFILE) --workspace --all-targets --locked -- -D warnings
+
+# What is fuzzed is compiled in each test anyway, to try its corpora.
+check-fuzz: ## Lint what is fuzzed
 	cd fuzz && cargo clippy --quiet --profile $(TEST_PROFILE) --all-targets --locked -- -D warnings
 
-check-long: check check-demo check-servers audit loom reproduce fuzz ## The same, what takes long to check, and a bounded time of fuzzing
+check-long: check check-demo check-fuzz check-servers audit loom reproduce fuzz ## The same, what takes long to check, and a bounded time of fuzzing
 
 check-demo: ## Lint what a first demo builds, without databases and TLS
 	cargo clippy --quiet --package loadcurve-database --package loadcurve-engine --package loadcurve-python --package loadcurve-servers --no-default-features --locked -- -D warnings
@@ -257,6 +260,7 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.hostile_servers
 	$(BIN)/python -m benches.hostile_http2
 	$(BIN)/python -m benches.hostile_grpc
+	$(BIN)/python -m benches.hostile_http3
 	$(BIN)/python -m benches.http3_cpu
 	$(BIN)/python -m benches.quic_cases
 	$(BIN)/python -m benches.grpc_conformance

@@ -13,6 +13,7 @@ from support.report_pages import render_run
 MOST_BYTES = 8_000_000
 
 
+@pytest.mark.long
 def test_the_page_of_ten_servers_fifty_points_and_ten_trials_is_below_eight_megabytes():
     assert len(render_run(large_run()).encode()) < MOST_BYTES
 
