@@ -110,7 +110,7 @@ test-servers-installed: ## As root on Debian: install the real servers and the b
 # What the wire is compared with changes the features of crates that the drivers of databases use, too. Loads of tests
 # wait most of their time: more of them at once than there are CPUs.
 test-rust: export RUST_TEST_THREADS ?= 4
-test-rust: setup fuzz-corpus
+test-rust: setup
 	cargo test --quiet --profile $(TEST_PROFILE) --workspace --exclude loadcurve-python --exclude loadcurve-wire --locked
 	cargo test --quiet --profile $(TEST_PROFILE) --package loadcurve-wire --locked
 
@@ -143,8 +143,8 @@ check-rust:
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --quiet --profile $(TEST_PROFILE) --workspace --all-targets --locked -- -D warnings
 
-# What is fuzzed is compiled in each test anyway, to try its corpora.
-check-fuzz: ## Lint what is fuzzed
+# Apart from `check` and `test`, because its targets are compiled for it alone, which takes a minute of both CPUs.
+check-fuzz: fuzz-corpus ## Lint what is fuzzed, and read the corpus of each target once
 	cd fuzz && cargo clippy --quiet --profile $(TEST_PROFILE) --all-targets --locked -- -D warnings
 
 check-long: check check-demo check-fuzz check-servers audit loom reproduce fuzz ## The same, what takes long to check, and a bounded time of fuzzing
