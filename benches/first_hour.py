@@ -119,13 +119,14 @@ def main() -> None:
     parser.add_argument("--only", choices=MISTAKES, help="one mistake")
     only = parser.parse_args().only
     print(f"{machine()}; load average {os.getloadavg()[0]:.1f}; the goal is {GOAL_S:g} s")
-    failed = 0
+    failed, tries = 0, 0
     for name in [only] if only else MISTAKES:
         for command, said in tried(MISTAKES[name]).items():
             failed += not said.is_good
+            tries += 1
             print(f"\n{name}, {command}: {in_words(said)}")
             print(textwrap.indent("\n".join(said.lines[:LINES_SHOWN]), "    "))
-    print(f"\n{failed or 'none'} not named within {GOAL_S:g} s")
+    print(f"\n{tries - failed} of {tries} named within {GOAL_S:g} s")
     sys.exit(1 if failed else 0)
 
 
