@@ -18,6 +18,8 @@ def given():
         yield Path(name)
 
 
+# It takes a minute; the campaign against credentials does the same with more of them.
+@pytest.mark.long
 def test_no_credential_shows_in_what_commands_write_or_in_a_list_of_processes(sandbox, given):
     def command(words, variables):
         return sandbox.run(*words, **variables)

@@ -20,7 +20,11 @@ def files(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "name", ["hello retry", "retry", "transferloss", "few streams", "keyupdate", "longrtt", "blackhole"]
+    "name",
+    [
+        *("hello retry", "retry", "transferloss", "few streams", "keyupdate"),
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("longrtt", "blackhole")),
+    ],
 )
 def test_every_request_is_answered_and_the_record_shows_what_the_server_did(name, files):
     words, is_right = tried(CASES[name], files)

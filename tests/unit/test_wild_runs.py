@@ -45,7 +45,7 @@ from support.schemas import validate
 from support.terminal import printed
 from support.wild_run import MODES, Mode, WildRun, wild_runs
 
-SHORT, LONG = 5, 400
+SHORT, LONG = 3, 400
 """How many runs `make test` tries, and how many for each form `make test-long`."""
 SMALL = 40
 """How many points a run of the short form plans at most."""
