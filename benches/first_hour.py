@@ -2,7 +2,7 @@
 
 ``python -m benches.first_hour [--only NAME]``
 
-Each is made in a folder of its own, by `loadcurve run study.toml --quick` on a study of seven lines, and by
+Each is made in a separate folder, by `loadcurve run study.toml --quick` on a study of seven lines, and by
 `loadcurve init --command`, which is given no path. Printed is the time from the start of the command to the
 line that names the mistake, and what was said from there on. Each must be named within 5 s; the command
 ends with 1 where one was not. What other work on the machine takes is in the times.

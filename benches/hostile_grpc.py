@@ -21,9 +21,8 @@ from benches.hostile_http2 import (
     frame,
     frames_of,
 )
-from benches.hostile_loads import Hostility, try_all
+from benches.hostile_loads import CONNECTIONS, Hostility, try_all
 
-CONNECTIONS = 4
 STREAMS = 25
 VERIFYING = 4
 """The first connections are those that find out whether HTTP/2 is spoken, and that verify the call."""

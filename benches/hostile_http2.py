@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benches.hostile_behaviours import Manners, Peer, hostile_server
-from benches.hostile_loads import Hostility, try_all
+from benches.hostile_loads import CONNECTIONS, STREAMS, Hostility, try_all, upload
 
-CONNECTIONS = 4
-STREAMS = 100
-UPLOAD_BYTES = 64 << 20
 PREFACE_BYTES = 24
 HEADER_BYTES = 9
 
@@ -194,10 +191,7 @@ def words(behaviour: str, port: int, folder: Path) -> list[object]:
     """Return the URL and options of the load."""
     options: list[object] = ["--http", "2", "-c", CONNECTIONS, "--streams", STREAMS]
     if behaviour and MANNERS[behaviour].is_sent_much:
-        body = folder / "body"
-        with body.open("wb") as file:
-            file.truncate(UPLOAD_BYTES)
-        options += ["-X", "POST", "--body", f"@{body}"]
+        options += upload(folder)
     return [f"http://127.0.0.1:{port}/", *options]
 
 

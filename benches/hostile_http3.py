@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benches.hostile_loads import Hostility, try_all
+from benches.hostile_loads import CONNECTIONS, STREAMS, Hostility, try_all, upload
 from loadcurve._engine import make_certificates
 
 SOURCES = Path(__file__).with_name("foreign") / "hostile-http3"
@@ -21,9 +21,6 @@ ENVIRONMENT = Path(tempfile.gettempdir()) / "loadcurve-hostile-http3"
 PYTHON = ENVIRONMENT / "bin" / "python"
 GOOD = "answers well"
 SENT_MUCH = ("has windows of one byte", "opens all windows and does not answer", "stops each stream")
-CONNECTIONS = 4
-STREAMS = 100
-UPLOAD_BYTES = 64 << 20
 
 
 def install() -> None:
@@ -64,10 +61,7 @@ def words(behaviour: str, port: int, folder: Path) -> list[object]:
     """Return the URL and options of the load."""
     options: list[object] = ["--http", "3", "--insecure", "-c", CONNECTIONS, "--streams", STREAMS]
     if behaviour in SENT_MUCH:
-        body = folder / "body"
-        with body.open("wb") as file:
-            file.truncate(UPLOAD_BYTES)
-        options += ["-X", "POST", "--body", f"@{body}"]
+        options += upload(folder)
     return [f"https://127.0.0.1:{port}/", *options]
 
 

@@ -26,9 +26,20 @@ GRACE_S = 5.0
 """What more than the timeout a load may take, on a machine that may be busier than at the good one."""
 MEMORY_MIB = 48.0
 """What a load may take beyond one on a good server."""
+CONNECTIONS = 4
+STREAMS = 100
+UPLOAD_BYTES = 64 << 20
 
 Words = Callable[[str, int, Path], list[object]]
 """The URL and options of the load for a behaviour, on a server at this port, with a folder for its files."""
+
+
+def upload(folder: Path) -> list[object]:
+    """Return the options of a load that sends a long body with each request, from a file of this folder."""
+    body = folder / "body"
+    with body.open("wb") as file:
+        file.truncate(UPLOAD_BYTES)
+    return ["-X", "POST", "--body", f"@{body}"]
 
 
 @dataclass(frozen=True)
