@@ -99,15 +99,13 @@ struct Batch {
     /// How many of them there are, and how many were delivered.
     count: usize,
     delivered: usize,
-    /// How much room each had.
-    room: usize,
 }
 
 impl Batch {
     /// The place of the message that is delivered next in the buffer, and how that is divided.
     fn next(&mut self) -> Option<(std::ops::Range<usize>, DatagramBytes)> {
         let message = self.messages[..self.count].get(self.delivered)?;
-        let start = self.delivered * self.room;
+        let start = self.delivered * MESSAGE_BYTES;
         self.delivered += 1;
         let each = message.each.and_then(|each| NonZeroUsize::new(each.into()));
         Some((start..start + message.length, DatagramBytes(each)))
@@ -268,7 +266,7 @@ impl Udp {
             loadcurve_datagrams::receive_several(descriptor.as_fd(), to, &mut batch.messages[..asks])?
         };
         sockets[slot].appetite = sockets[slot].appetite.fed(count);
-        *batch = Batch { slot, count, delivered: 0, room: MESSAGE_BYTES, ..*batch };
+        *batch = Batch { slot, count, delivered: 0, ..*batch };
         let datagrams = batch.messages[..count]
             .iter()
             .map(|one| one.length.div_ceil(one.each.map_or(one.length, usize::from).max(1)));
