@@ -149,6 +149,12 @@ def test_without_a_path_the_study_asks_for_one_that_the_application_answers(tmp_
     assert "/users would do, too (--path)" in ended.stderr
 
 
+def test_it_says_which_file_names_the_path_where_the_application_describes_none(tmp_path, monkeypatch):
+    answering(monkeypatch, AnsweredPaths(404, named=["/items"], named_by="app.py"))
+    ended = Command(tmp_path).run("init", "--command", "app {port}")
+    assert "so the study asks for /items, which app.py names" in ended.stderr
+
+
 def test_an_application_that_answers_its_root_is_asked_for_that_without_a_word(tmp_path, monkeypatch):
     answering(monkeypatch, AnsweredPaths(200, named=["/items"]))
     ended = Command(tmp_path).run("init", "--command", "app {port}")

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from loadcurve.result.records import ContentRecord
 from loadcurve.runs import own_paths
 from loadcurve.runs.own_paths import AnsweredPaths, paths_described
+from loadcurve.server.asked import Answer
 
 
 def described(**document: object) -> list[str]:
@@ -47,6 +49,27 @@ def test_a_root_that_is_answered_comes_before_what_is_described():
     assert AnsweredPaths(200, named=["/items"]).path == "/"
     assert AnsweredPaths(404, named=["/items", "/users"]).path == "/items"
     assert AnsweredPaths(302, leads_to="/there").path is None
+
+
+@pytest.mark.parametrize(
+    ("answered", "named", "by"),
+    [
+        ({"/openapi.json", "/items", "/cart"}, ["/items"], "/openapi.json of the application"),
+        ({"/openapi.json", "/cart"}, ["/cart"], "shop.py"),
+        ({"/cart"}, ["/cart"], "shop.py"),
+        (set(), [], AnsweredPaths(404).named_by),
+    ],
+)
+def test_the_source_is_asked_where_the_description_names_nothing_that_is_answered(
+    tmp_path, monkeypatch, answered, named, by
+):
+    (tmp_path / "shop.py").write_text("@app.get('/gone')\n@app.get('/cart')\n")
+    text = json.dumps({"paths": {"/items": {"get": {}}}})
+    answer = {path: Answer(200, ContentRecord(bytes=0, sha256="0" * 64), text) for path in answered}
+    monkeypatch.setattr(own_paths, "_status_of_root", lambda _: (404, None))
+    monkeypatch.setattr(own_paths, "_answer", lambda _, path: answer.get(path))
+    found = own_paths._asked(None, tmp_path)
+    assert (list(found.named), found.named_by) == (named, by)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def path_answered(text: str, file: Path, catalogs: Sequence[Path], again: str) -
         more = f"; {others} would do, too (--path)" if others else ""
         _say(
             f"GET {ROOT} is answered with status {found.status}, so the study asks for {found.path}, which "
-            f"{OPENAPI} of the application names{more}"
+            f"{found.named_by} names{more}"
         )
     return found.path
 
@@ -47,8 +47,9 @@ def _what_to_name(found: AnsweredPaths, again: str) -> str:
     named = found.leads_to or "/PATH"
     where = f", which leads to {found.leads_to}" if found.leads_to else ""
     return (
-        f"the application answers GET {ROOT} with status {found.status}{where}, not 200, and no {OPENAPI} of "
-        f"it names a path that is answered with 200. Nothing was written.{helps} Name a path that it has:\n"
+        f"the application answers GET {ROOT} with status {found.status}{where}, not 200, and neither "
+        f"its {OPENAPI} nor its source names a path that is answered with 200. Nothing was written.{helps} "
+        "Name a path that it has:\n"
         f"  {again} --path {named}"
     )
 

@@ -5,6 +5,8 @@ import http.client
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
@@ -12,6 +14,7 @@ from loadcurve.errors import sentence
 from loadcurve.loads.way import is_socket
 from loadcurve.runs.prepare import chosen_cpus, find_servers, serve
 from loadcurve.runs.slow_start import slow_start_said
+from loadcurve.runs.source_paths import source_paths
 from loadcurve.runs.study_servers import with_own_programs
 from loadcurve.server.answers import ANSWER_TIMEOUT_S
 from loadcurve.server.asked import Answer, Site, answers_to, plain_load
@@ -26,7 +29,7 @@ ROOT: Final = "/"
 OPENAPI: Final = "/openapi.json"
 """Where FastAPI and others describe their paths, see https://spec.openapis.org/oas/latest.html."""
 ASKED_MAX: Final = 12
-"""At most this many of the paths in it are asked for."""
+"""At most this many of the paths in it are asked for, and of those in the source."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,9 @@ class AnsweredPaths:
     leads_to: str | None = None
     """Where its root redirects to, on itself."""
     named: Sequence[str] = ()
-    """Paths of its own description that are answered with 200, in its order."""
+    """Paths of its own description that are answered with 200, in its order; without one, of its source."""
+    named_by: str = f"{OPENAPI} of the application"
+    """What names them."""
 
     @property
     def path(self) -> str | None:
@@ -62,26 +67,29 @@ def answered_paths(document: TomlDocument, catalog: Catalog, say: Callable[[str]
     with slow_start_said(name, found[name], server, say):
         server.__enter__()
     try:
-        return _asked(server)
+        return _asked(server, document.path.absolute().parent)
     finally:
         server.stop()
 
 
-def _asked(server: LiveServer) -> AnsweredPaths:
+def _asked(server: LiveServer, folder: Path) -> AnsweredPaths:
     status, location = _status_of_root(server)
     if status == http.HTTPStatus.OK:
         return AnsweredPaths(status)
+    leads_to = None if location is None else _on_itself(location, server.authority)
     description = _answer(server, OPENAPI)
-    candidates = [] if description is None else list(paths_described(description.text))[:ASKED_MAX]
-    return AnsweredPaths(
-        status,
-        None if location is None else _on_itself(location, server.authority),
-        [
-            path
-            for path in candidates
-            if (found := _answer(server, path)) and found.status == http.HTTPStatus.OK
-        ],
-    )
+    described = [] if description is None else list(paths_described(description.text))[:ASKED_MAX]
+    if named := [path for path in described if _is_answered(server, path)]:
+        return AnsweredPaths(status, leads_to, named)
+    routes = [one for one in islice(source_paths(folder), ASKED_MAX) if _is_answered(server, one.path)]
+    if not routes:
+        return AnsweredPaths(status, leads_to)
+    return AnsweredPaths(status, leads_to, [one.path for one in routes], str(routes[0].file))
+
+
+def _is_answered(server: LiveServer, path: str) -> bool:
+    answer = _answer(server, path)
+    return answer is not None and answer.status == http.HTTPStatus.OK
 
 
 def _status_of_root(server: LiveServer) -> tuple[int, str | None]:

@@ -200,7 +200,7 @@ def init(
             "--path",
             metavar="PATH",
             help="What --command is asked for; without it, it is started once, and asked for / or, where "
-            "that is not answered with 200, for paths of its openapi.json. Repeatable.",
+            "that is not answered with 200, for paths of its openapi.json or its source. Repeatable.",
         ),
     ] = None,
     only: OnlyOption = None,
