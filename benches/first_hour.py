@@ -36,7 +36,7 @@ start = {start}
 version = "1"
 """
 APP = """\
-import http.server, sys, time
+import http.server, socket, sys, time
 {before}
 
 class Shop(http.server.BaseHTTPRequestHandler):
@@ -46,7 +46,10 @@ class Shop(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"pen")
 
-http.server.ThreadingHTTPServer(("127.0.0.1", {port}), Shop).serve_forever()
+class Server(http.server.ThreadingHTTPServer):
+    address_family = {family}
+
+Server(({address!r}, {port}), Shop).serve_forever()
 """
 RIGHT = ("", "int(sys.argv[1])")
 PYTHON = shutil.which("python3", path="/usr/bin:/bin") or sys.executable
@@ -66,13 +69,17 @@ class Mistake:
     """What ``init`` says, where that is something else; "" where it is no mistake there."""
 
 
-def app(before: str = RIGHT[0], port: str = RIGHT[1]) -> dict[str, str]:
-    """Return the application, with what it does first, and the port on which it listens."""
-    return {"app.py": APP.format(before=before, port=port)}
+def app(before: str = RIGHT[0], port: str = RIGHT[1], address: str = "127.0.0.1") -> dict[str, str]:
+    """Return the application, with what it does first, and where it listens."""
+    family = "socket.AF_INET6" if ":" in address else "socket.AF_INET"
+    return {"app.py": APP.format(before=before, port=port, address=address, family=family)}
 
 
 MISTAKES = {
     "wrong port": Mistake(r"listens on port \d+, and not on", f"{PYTHON} app.py {{port}}", app(port="0")),
+    "an address of IPv6 alone": Mistake(
+        "listens at ::1, and not at 127.0.0.1", f"{PYTHON} app.py {{port}}", app(address="::1")
+    ),
     "wrong path of the program": Mistake("there is no program .*/ap.py", "./ap.py {port}", app()),
     "an environment that is not active": Mistake(
         r"lacks the package shop.*\.venv/bin/python3",

@@ -41,6 +41,22 @@ def test_wrong_answers_are_told_by_their_single_status_and_what_the_server_says_
     assert evidence(finding)["answers of status 415"] == 249
 
 
+def test_a_server_that_limits_the_requests_of_a_client_is_told_from_one_that_fails():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        load = record["load"]
+        load["requests"]["ok"] = 100
+        load["status"] |= {"2xx": 100, "4xx": 400}
+        load["statuses"] = [
+            {"status": 200, "answered": 100, "wrong": 0},
+            {"status": 404, "answered": 10, "wrong": 10},
+            {"status": 429, "answered": 390, "wrong": 390},
+        ]
+
+    [finding] = found(plant).values()
+    assert "limits how many requests a client may send" in finding.cause
+    assert finding.advice.startswith("Switch the limit off for the measurement")
+
+
 def test_answers_that_came_too_early_are_named_as_what_they_are():
     def plant(record: Data, trial: int, connections: float) -> None:
         load = record["load"]

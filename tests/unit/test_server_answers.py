@@ -326,9 +326,11 @@ def test_an_error_is_reported_with_the_start_of_its_body_on_one_line(body, said,
     [
         (308, "name the path that it leads to"),
         (401, 'Authorization = { env = "TOKEN" }'),
+        (403, "a login or a token against forged requests"),
         (404, "Name paths that it has in `requests` of [load]."),
         (405, 'method = "POST"'),
         (415, 'headers = { Content-Type = "application/json" }'),
+        (429, "limits how many requests a client may send"),
     ],
 )
 def test_what_helps_is_said_of_an_application_whose_paths_nobody_else_knows(status, helps, monkeypatch):

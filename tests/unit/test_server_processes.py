@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from ipaddress import ip_address
 from pathlib import Path
 
 import psutil
@@ -15,7 +16,9 @@ import pytest
 
 from loadcurve.server.interrupts import interrupts_deferred
 from loadcurve.server.processes import (
+    Listener,
     ProcessIdentity,
+    addresses_instead,
     carries_variable,
     held_sockets,
     identify,
@@ -103,6 +106,24 @@ def test_a_process_uses_the_folder_it_works_in_and_that_of_its_files(tmp_path):
         for process in (by_file, by_cwd):
             assert uses_folder(identify(process.pid), folder)
             assert not uses_folder(identify(process.pid), other)
+
+
+@pytest.mark.parametrize(
+    ("listens", "instead"),
+    [
+        (["::1"], {"::1"}),
+        (["192.0.2.1"], {"192.0.2.1"}),
+        (["::1", "127.0.0.1"], set()),
+        (["0.0.0.0"], set()),
+        (["::"], set()),  # Both protocols, unless the program forbids it (RFC 3493, 5.3).
+        ([], set()),
+    ],
+)
+def test_a_program_listens_elsewhere_where_no_socket_of_its_port_is_reached_at_the_address(listens, instead):
+    sockets = [Listener(1, ip_address(one), 80, 0) for one in listens]
+    assert (
+        addresses_instead([*sockets, Listener(2, ip_address("192.0.2.9"), 81, 0)], 80, "127.0.0.1") == instead
+    )
 
 
 def test_a_listening_socket_is_found_and_known_as_our_own():

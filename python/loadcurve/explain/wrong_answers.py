@@ -22,6 +22,8 @@ CODE = FindingCode(
 
 MEANT = {"425": "425 (Too Early: the server does not process it before the handshake is over)"}
 """Statuses that say something of the connection, and not of the request, with what they say."""
+LIMITED = "429"
+"""Too Many Requests, see RFC 6585, section 4."""
 BAD_SHARE = 0.001
 """Requests without a correct answer. Fewer move neither a mean nor the p99; a lone reset happens to all."""
 
@@ -178,6 +180,14 @@ def _why(bad: Bad, load: LoadKind) -> Why:
             f"the time of an answer, or a length that is not that of the body. {looks_fast}",
             "Look in the server's error log for a process that ended or an answer that took too long. Do not "
             "compare these points until every answer is complete.",
+        )
+    if 2 * bad.by_status.get(LIMITED, 0) > bad.count:
+        return Why(
+            "invalidates",
+            f"The server, or what is in front of it, limits how many {load.requests} a client may send "
+            f"(status {LIMITED}, RFC 6585), and all of them come from one address. {looks_fast}",
+            f"Switch the limit off for the measurement, or ask for a rate below it: more {load.requests} "
+            "measure the limit, and not the server.",
         )
     return Why(
         "invalidates",

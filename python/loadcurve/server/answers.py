@@ -35,9 +35,11 @@ _LEADS_ELSEWHERE = (
 WHAT_HELPS: Final[Mapping[int, str]] = {
     **dict.fromkeys((301, 302, 303, 307, 308), _LEADS_ELSEWHERE),
     401: ' To log in, set headers = { Authorization = { env = "TOKEN" } } in [load].',
+    403: " It may require a login or a token against forged requests: set it in `headers` of [load].",
     404: " Name paths that it has in `requests` of [load].",
     405: ' A request of another method is a table in `requests` of [load]: { path = "…", method = "POST" }.',
     415: ' What a body is, a header says: headers = { Content-Type = "application/json" }.',
+    429: " It limits how many requests a client may send: switch that off for the measurement.",
 }
 """What a person can do about the status of an own application, whose paths nobody else knows."""
 ANSWER_TIMEOUT_S = 10.0

@@ -338,16 +338,21 @@ class Server(LiveServer):
 
     def _listens_elsewhere(self, launch: Launch, waited_s: float) -> str | None:
         """Return where a program listens instead of on its port, and what helps; fail if it has for long."""
-        if waited_s < OTHER_PORT_S or not (ports := launch.ports_instead()):
+        if waited_s < OTHER_PORT_S:
             return None
-        named = ("port " if len(ports) == 1 else "ports ") + ", ".join(map(str, sorted(ports)))
-        elsewhere = f"listens on {named}, and not on {launch.port}, which is the {{port}} of its command"
+        if ports := launch.ports_instead():
+            named = ("port " if len(ports) == 1 else "ports ") + ", ".join(map(str, sorted(ports)))
+            elsewhere = f"listens on {named}, and not on {launch.port}, which is the {{port}} of its command"
+            helps = "give it that as the port to listen on, in start or, where it reads it there, "
+            helps += 'by environment = { PORT = "{port}" }'
+        elif found := launch.addresses_instead(address := self.found.location.listen_address):
+            elsewhere = f"listens at {' and '.join(sorted(found))}, and not at {address}, where it is asked"
+            helps = f"give it {address} as the address to listen on; localhost may be another one"
+        else:
+            return None
         if waited_s > ONLY_OTHER_PORT_S:
             self._fail("not_ready", f"{self._title} {elsewhere}, even after {waited_s:.0f} s.")
-        return (
-            f"it {elsewhere}: give it that as the port to listen on, in start or, where it reads it there, "
-            'by environment = { PORT = "{port}" }'
-        )
+        return f"it {elsewhere}: {helps}"
 
     def _require_own_port(self, launch: Launch) -> None:
         if launch.foreign_listeners():

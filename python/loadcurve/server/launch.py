@@ -36,8 +36,10 @@ from loadcurve.server.private_folder import (
 )
 from loadcurve.server.privileges import ServerUser, user_of_server
 from loadcurve.server.processes import (
+    addresses_instead,
     held_sockets,
     is_running,
+    listeners,
     listening_ports,
     listening_sockets,
     send_signal,
@@ -280,6 +282,15 @@ class Launch:
         held = (held_sockets(process.identity) or set() for process in processes_of(self._start_record))
         found = {ports[inode] for sockets in held for inode in sockets & ports.keys()}
         return set() if self.port in found else found
+
+    def addresses_instead(self, address: str) -> set[str]:
+        """Return the addresses at which the server listens on its port, where this one leads to none."""
+        if self._on_socket or not self._processes.on_this_network:
+            return set()
+        own = {
+            inode for one in processes_of(self._start_record) for inode in held_sockets(one.identity) or ()
+        }
+        return addresses_instead((one for one in listeners() if one.inode in own), self.port, address)
 
     def log_tail(self, line_count: int) -> str:
         """Return the last lines of what the server printed and of each of its logs; empty after the end."""

@@ -8,7 +8,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
@@ -169,6 +169,13 @@ def listeners() -> Iterator[Listener]:
             if fields[3] == LISTEN_STATE:
                 address, _, port = fields[1].rpartition(":")
                 yield Listener(int(fields[9]), _address(address), int(port, 16), int(fields[7]))
+
+
+def addresses_instead(sockets: Iterable[Listener], port: int, address: str) -> set[str]:
+    """Return the addresses at which sockets listen on a port, where none of them is reached at this one."""
+    own = {one.address for one in sockets if one.port == port}
+    is_reached = any(one.is_unspecified or one == ip_address(address) for one in own)
+    return set() if is_reached else {str(one) for one in own}
 
 
 def _address(digits: str) -> IPv4Address | IPv6Address:
