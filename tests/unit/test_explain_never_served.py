@@ -38,6 +38,17 @@ def test_at_one_load_alone_the_number_is_reported_without_calling_it_a_limit():
     finding = found(serve_five, Setup(values=(5, 20)))["never_served"]
     assert (finding.certainty, finding.briefly) == ("likely", None)
     assert finding.seen == "The server answered on 5 of 20 connections, and on the others never."
+    assert "accepts one connection at a time" not in finding.cause
+
+
+def test_after_a_short_wait_a_server_that_accepts_slowly_is_the_first_cause_named():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        # As Node.js 20 under a load of one second.
+        serve(record, min(31, int(connections)), int(connections), oldest_ms=1100.0)
+
+    finding = found(plant, Setup(values=(20, 64)))["never_served"]
+    assert finding.cause.startswith("A server that accepts one connection at a time")
+    assert finding.advice.startswith("Repeat it with a longer warm-up or without --quick")
 
 
 def test_a_number_that_differs_from_load_to_load_is_no_limit():

@@ -25,6 +25,9 @@ POINTS_MIN = 2
 
 BEYOND_CHANCE = 2.0
 """A server's order is less even than chance: this many times what chance leaves shows more than that."""
+SHORT_WAIT_S = 3.0
+"""After less, a server that accepts slowly may still have come to them: Node.js 20 accepts one connection in
+each turn of its event loop, between the answers to all those that it has."""
 STARVED_SHARE = 0.8
 """Of the CPUs, taken by other programs: then a server may not have run all of its processes."""
 
@@ -73,6 +76,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Unserved]]) -> Explana
     points = {subject.place(one.record) for one in seen}
     waited = all(detail.waited_s is not None and detail.keeps_connections for detail in details)
     limit = min(served) if len(served) == 1 and len(points) >= POINTS_MIN and waited else None
+    may_be_slow = limit is None and waited and max(detail.waited_s or 0 for detail in details) < SHORT_WAIT_S
     return Explanation(
         weight="invalidates",
         certainty="likely" if limit is None else "shown",
@@ -84,8 +88,13 @@ def _explain(subject: Subject, seen: Sequence[Observation[Unserved]]) -> Explana
             *ranged(f"{client}s with {subject.load.requests}", "", [detail.asked for detail in details]),
             *_waits(details),
         ],
-        cause=_cause(subject, limit),
-        advice=f"Let the server serve more {client}s at once (its threads, workers or limit of connections), "
+        cause=_cause(subject, limit, may_be_slow=may_be_slow),
+        advice=(
+            "Repeat it with a longer warm-up or without --quick, which shows whether they are served later. "
+            if may_be_slow
+            else ""
+        )
+        + f"Let the server serve more {client}s at once (its threads, workers or limit of connections), "
         f"or load it with at most {'as many as it serves' if limit is None else limit}.",
         briefly=None
         if limit is None
@@ -100,13 +109,19 @@ def _seen(details: Sequence[Unserved], client: str) -> str:
     )
 
 
-def _cause(subject: Subject, limit: int | None) -> str:
+def _cause(subject: Subject, limit: int | None, *, may_be_slow: bool) -> str:
     what = (
         "It does not turn to another one before one of these is closed"
         if limit is not None
         else "A server that serves a fixed number at a time leaves the others in its queue, and one that "
         "closes or refuses what is beyond its limit lets them fail"
     )
+    if may_be_slow:
+        what = (
+            "A server that accepts one connection at a time, between the answers to those it has, as Node.js "
+            "20 does, had not come to the others yet in a load as short; one that serves a fixed number at a "
+            "time leaves them in its queue"
+        )
     return (
         f"{what}. The {subject.load.requests} of the others are in no latency: the figures are those of a "
         "load with fewer."
