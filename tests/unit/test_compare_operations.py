@@ -160,6 +160,33 @@ def test_each_request_of_both_runs_is_compared_though_only_differences_have_rows
     assert "4 more rows without a difference that is shown" in lines
 
 
+def few(folder: Path, factor: float) -> Analysis:
+    """A run of two servers at whose loads there are too few answers to POST /echo for its latency."""
+    records = []
+    for block in range(requests_run.TRIALS):
+        for server in requests_run.SERVERS:
+            times = REQUESTS | {"GET /": REQUESTS["GET /"] * factor}
+            one = requests_run.operations(
+                requests_run.ANSWERED, {k: v * (1 + block / 100) for k, v in times.items()}
+            )
+            for operation in one:
+                if operation["operation"] == "POST /echo":
+                    operation["latency_ms"] |= {"p50": None, "p99": None}
+            records += [
+                requests_run.record(server, connections, block, operations=one)
+                for connections in requests_run.CONNECTIONS
+            ]
+    return analyse(read_run(synthetic.write_run(folder, records=records)))
+
+
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_requests_with_too_few_answers_for_their_latency_are_said_to_have_none_to_compare(tmp_path, factor):
+    base, head = few(tmp_path / "base", 1.0), few(tmp_path / "head", factor)
+    text = " ".join(printed(comparison_lines(compare_runs(base, head))).split())
+    assert "without a difference that is shown; of 2 no latency can be compared" in text
+    assert ("each request, new / base" in text) == (factor > 1)
+
+
 def test_equal_runs_show_no_row_of_a_request(runs):
     comparison = compare_runs(analysed(runs, "base"), analysed(runs, "base"))
     assert comparison.operations

@@ -26,6 +26,14 @@ def test_a_burp_is_reported_with_the_counter_that_its_siblings_do_not_have():
     assert "segments retransmitted" in finding.cause
 
 
+def test_a_probability_that_is_computed_as_nothing_is_called_small():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["load"]["rate_rps"]["answered"] = 1000.0 * (0.5 if (trial, connections) == (3, 25) else 1)
+
+    [finding] = found(plant).values()
+    assert "(p < 0.0001)" in finding.seen
+
+
 def test_a_burp_that_no_counter_shows_is_not_explained_by_one():
     def plant(record: Data, trial: int, connections: float) -> None:
         if (trial, connections) == (3, 25):

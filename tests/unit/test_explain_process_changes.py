@@ -34,6 +34,16 @@ def test_a_process_started_at_a_load_is_reported_with_the_bump_of_the_throughput
     )
 
 
+def test_at_one_load_alone_there_are_no_points_on_both_sides():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["probe"]["server"]["processes"] = {"min": 2, "max": 2 + trial}
+        record["probe"]["server"]["threads"] = {"min": 2, "max": 2 + trial}
+
+    [finding] = found(plant, Setup(values=(50,))).values()
+    assert "different numbers of them served parts of this load" in finding.cause
+    assert "curve" not in finding.advice
+
+
 def test_a_change_without_effect_says_that_the_throughput_did_not_move():
     def plant(record: Data, trial: int, connections: float) -> None:
         processes = 3 if connections < 25 else 4

@@ -299,6 +299,7 @@ def test_a_gate_says_how_to_repeat_it_and_is_not_resumed(slower: Run):
         ({"least": "0%"}, "expected a share above 0 %"),
         ({"least": "much"}, '--fail-on-regression: "much" is not'),
         ({"also": ("p98",)}, "--measure p98: there is no such measure"),
+        ({"also": ('p50 of "GET /"',)}, "each request's p50 and p99 are gated without this option"),
     ],
 )
 def test_options_that_cannot_be_used_measure_nothing(scripted: ScriptedRun, given, words):

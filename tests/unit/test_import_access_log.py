@@ -334,3 +334,13 @@ def test_every_byte_of_a_path_is_written_so_that_a_load_accepts_it(tmp_path: Pat
     weighted = write_requests(tmp_path / "access.log", tmp_path / "requests.txt", RequestFilter())
     assert (weighted.paths, weighted.left_out.total) == (256, 0)
     assert open_requests(tmp_path / "requests.txt").count == 256
+
+
+def test_an_access_log_in_place_of_a_list_of_requests_is_named_with_the_command_that_makes_one(tmp_path):
+    log = tmp_path / "my access.log"
+    log.write_text('192.0.2.1 - - [29/Nov/2026:10:00:00 +0000] "GET /a HTTP/1.1" 200 5\n' * 20)
+    with pytest.raises(BadInput) as refused:
+        open_requests(log)
+    said = str(refused.value)
+    assert f"loadcurve import '{log}' --as recording" in said
+    assert "\n" not in said

@@ -55,6 +55,12 @@ def test_a_rate_below_one_is_no_zero():
     assert any("0.250 answered of 0.3 asked" in line for line in lines), lines
 
 
+def test_the_rate_of_a_recording_is_rounded_as_what_was_measured_is():
+    load = synthetic.load_result("nginx", 1)["load"] | {"arrivals": "recorded"}
+    rate = {"asked": 28.6432, "sent": 28.6, "answered": 28.6}
+    assert any("29 answered of 29 asked" in line for line in printed(load=load, rate_rps=rate))
+
+
 def test_answers_are_counted_by_single_statuses_with_what_the_errors_say():
     usual = synthetic.load_result("nginx", 1)
     answered = usual["requests"]["answered"]

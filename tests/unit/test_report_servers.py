@@ -8,7 +8,7 @@ from loadcurve.analysis.analysis import Analysis, ServerFacts, analyse
 from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.html import render_page
 from loadcurve.report.section import Report
-from loadcurve.report.servers import documentation_address, limits_in_words
+from loadcurve.report.servers import documentation_address, limits_in_words, title_with_version
 from loadcurve.report.terminal import summary
 from loadcurve.result.folder import Run, read_run
 from loadcurve.result.records import BurstRecord, LimitsRecord, MachineRecord
@@ -21,6 +21,19 @@ OLD, NEW = "https://httpd.apache.org/docs/1.3/", "https://httpd.apache.org/docs/
 
 def facts(**differing: Any) -> ServerFacts:
     return ServerFacts("A server", "1.0", "found", differing)
+
+
+@pytest.mark.parametrize(
+    ("title", "version", "words"),
+    [
+        ("nginx", "1.28.0", "nginx 1.28.0"),
+        ("The program of the study", "1", "The program of the study, version 1"),
+        ("A server that runs already", "BaseHTTP/0.6", "A server that runs already, version BaseHTTP/0.6"),
+        ("The program of the study", None, "The program of the study"),
+    ],
+)
+def test_a_version_follows_a_name_and_is_called_one_behind_a_description(title, version, words):
+    assert title_with_version(ServerFacts(title, version, "found", {})) == words
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,15 @@ def fit(kappa: Estimate, peak_load: Estimate | None, misfit: Misfit = SMALL_MISF
     return ScalabilityFit(exactly(1_000), Estimate(0.03, 0.02, 0.04, 5, "t"), kappa, peak_load, misfit)
 
 
+def test_an_interval_of_serial_work_ends_at_all_of_the_work():
+    wide = ScalabilityFit(
+        exactly(1_000), Estimate(0.37, 0, 1.008, 5, "t"), Estimate(0, 0, 0, 5, "t"), None, SMALL_MISFIT
+    )
+    assert "37 % of the work is serial (0 % to 100 %)" in shape_words.scalability_words(
+        wide, 256, "connections"
+    )
+
+
 def test_the_law_is_described_as_contention_coherency_and_what_doubling_brings():
     peak_load = Estimate(98.5, 90, 110, 5, "t")
     words = shape_words.scalability_words(

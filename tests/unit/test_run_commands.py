@@ -226,6 +226,15 @@ def test_servers_that_fail_alike_before_the_first_trial_are_one_reason(scripted,
     assert said.count("no module app") == 1
 
 
+def test_a_failure_is_one_reason_though_the_ends_of_long_outputs_begin_at_other_lines(scripted, capsys):
+    for name, log in (("limit", "line 1\nline 2\nno module app"), ("simple", "line 2\nno module app")):
+        failure = ServerFailure("died", "It ended with status 3 before it was ready.", log)
+        scripted.script.failures[name, "start"] = failure
+    with pytest.raises(NothingMeasured):
+        scripted.command(study_text(f"{LIMIT}\n[servers.simple]", trials=1))
+    assert "simple failed before the first trial as limit did" in capsys.readouterr().err
+
+
 def test_limits_that_always_hold_on_a_range_of_the_command_line_say_at_least(scripted, capsys):
     study = study_text(LIMIT, connections="[3]", trials=1, restart="point")
     assert scripted.capacity_command(study, "p50 < 10s", "connections", 2.0, 5.0) == 0

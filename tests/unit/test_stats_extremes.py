@@ -44,6 +44,15 @@ def test_a_change_between_any_figures_is_a_finite_ratio_or_none(new: list[float]
     assert (change.worse_by > 0) == (change.ratio.logarithm < 0)
 
 
+def test_a_small_change_that_is_shown_does_not_read_as_none():
+    base = [56.40, 56.41, 56.39, 56.40]
+    small = Change("nginx", THROUGHPUT, None, IndependentRatio.of([one * 0.998 for one in base], base))
+    assert small.shown
+    assert ratio_in_words(small) == "0.998 (0.998 to 0.998)"
+    none = Change("nginx", THROUGHPUT, None, IndependentRatio.of(base, base))
+    assert ratio_in_words(none) == "1.00 (1.00 to 1.00)"
+
+
 def test_servers_beyond_any_ratio_are_ranked_without_a_number():
     logs = {"slow": np.log([[1e-300], [1.1e-300]]), "fast": np.log([[1.1e300], [1e300]])}
     ranking = rank(logs, "higher")

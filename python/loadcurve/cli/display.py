@@ -124,11 +124,13 @@ class RunDisplay:
         """A server failed before the first trial; its trials, which fail for it, do not repeat the reason."""
         self._said_of.add((server, failure.text))
         said = str(failure)
-        alike = [name for name, text in self._said_in_full if len(grouped_alike([text, said])) == 1]
+        # Of long outputs the tails begin at other lines, and what they end with is why.
+        reason = "\n".join([failure.text, *failure.log_tail.splitlines()[-1:]])
+        alike = [name for name, text in self._said_in_full if len(grouped_alike([text, reason])) == 1]
         if alike:
             self.note(f"{server} failed before the first trial as {alike[0]} did")
             return
-        self._said_in_full.append((server, said))
+        self._said_in_full.append((server, reason))
         self.note(f"{server} failed before the first trial: {said}")
 
     def trial_begins(self, trial: PlannedTrial) -> None:

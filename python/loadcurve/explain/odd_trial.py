@@ -23,6 +23,8 @@ CODE = FindingCode(
     because="smaller differences do not change a mean",
 )
 
+LEAST_P = 0.0001
+"""Below it a probability is not told from others: it rests on the shape of a distribution's far tail."""
 SIGNIFICANCE = 0.05
 """The chance, for each server, that any of its trials is called odd by mistake."""
 TRIALS_MIN = 3
@@ -220,6 +222,11 @@ def deleted_residual(
     return residual, 2 * float(stdtr(freedom, -abs(residual)))
 
 
+def _p(value: float) -> str:
+    """Return a probability in words: what is computed as 0 is only small."""
+    return f"p = {value:.2g}" if value >= LEAST_P else f"p < {LEAST_P:g}"
+
+
 def _explain(measure: Measure, subject: Subject, seen: Sequence[Observation[Odd]]) -> Explanation:
     """Tell of one trial, by the point where it differs most."""
     most = max(seen, key=lambda one: abs(math.log(one.detail.factor)))
@@ -238,7 +245,7 @@ def _explain(measure: Measure, subject: Subject, seen: Sequence[Observation[Odd]
         certainty="likely",
         seen=f"Trial {record.trial} had a {measure.name} of {rounded(odd.value)} {measure.unit}, "
         f"{odd.factor:,.2f} times that of its {len(odd.siblings)} siblings, farther than these differ from "
-        f"each other (p = {odd.p_value:.2g}).",
+        f"each other ({_p(odd.p_value)}).",
         evidence=[
             *ranged(f"{measure.name} of this trial", measure.unit, [one.detail.value for one in seen]),
             *ranged(f"{measure.name} of the others", measure.unit, siblings),

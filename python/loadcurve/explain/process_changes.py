@@ -158,6 +158,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Change]]) -> Explanati
         ("processes", biggest.processes) if biggest.of_processes else ("threads", biggest.threads)
     )
     more = "started" if last > first else "ended"
+    alone = len(subject.points) == 1
     effect, moved, shown = _effect(subject, largest, of_several=len(places) > 1)
     return Explanation(
         weight="explains",
@@ -175,10 +176,14 @@ def _explain(subject: Subject, seen: Sequence[Observation[Change]]) -> Explanati
             *shown,
         ],
         cause=f"The server {more} {what} by its own rules, which depend on the connections or "
-        f"{subject.load.requests} in flight, so different numbers of them served the points on both sides "
-        "of this one.",
-        advice="Set the initial, minimum and maximum number of processes and threads to the same value, or "
-        "read this part of the curve as two separate curves.",
+        f"{subject.load.requests} in flight, so different numbers of them served "
+        + ("parts of this load." if alone else "the points on both sides of this one."),
+        advice="Set the initial, minimum and maximum number of processes and threads to the same value"
+        + (
+            ", or warm the load up for longer."
+            if alone
+            else ", or read this part of the curve as two separate curves."
+        ),
     )
 
 

@@ -1,5 +1,7 @@
 """Files of requests: one path on each line, followed by a weight or a time if there is one."""
 
+import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,9 @@ REQUEST_PATH_PATTERN = r"""^/[!"$-~]*$"""
 REQUEST_PATH_IN_WORDS = 'a path that begins with "/" and has no spaces, such as "/1k.txt"'
 _AS_IT_IS = "".join(map(chr, range(ord("!"), ord("~") + 1))).replace("#", "")
 """What is in the first line of a request as it is; a ``#`` would begin a fragment, which is not sent."""
+ACCESS_LOG_LINE = re.compile(rb'\S+ \S+ \S+ \[[^\]]{10,40}\] "')
+"""How a line of the common log format begins: client, identity, user, time and request."""
+LINE_BYTES_MAX = 64 * 2**10
 VERIFIED_PATHS_MAX = 100
 """How many paths of a long list a trial verifies."""
 
@@ -71,7 +76,23 @@ def open_requests(file: Path) -> RequestList:
     try:
         return RequestList(file)
     except ValueError as error:
-        raise BadInput(str(error)) from None
+        raise BadInput(_of_access_log(file) or str(error)) from None
+
+
+def _of_access_log(file: Path) -> str | None:
+    """Return what makes a list of an access log; ``None`` where a file does not begin as one does."""
+    try:
+        with file.open("rb") as source:
+            first = source.readline(LINE_BYTES_MAX)
+    except OSError:
+        return None
+    if ACCESS_LOG_LINE.match(first) is None:
+        return None
+    return (
+        f"{file}: this is an access log, and no list of requests; to make one with the times of the log: "
+        f"loadcurve import {shlex.quote(str(file))} --as recording; or by how often each path was asked for: "
+        "--as requests"
+    )
 
 
 def list_digest(file: Path) -> str:

@@ -25,6 +25,7 @@ from loadcurve.report.leader import first_named
 from loadcurve.report.terminal_tables import column_table, server_column
 from loadcurve.result.differences import Difference
 from loadcurve.result.measures import MEASURES
+from loadcurve.stats.interval import Estimate
 from loadcurve.stats.power import TRIALS_MAX
 from loadcurve.units import plural
 
@@ -35,6 +36,10 @@ PLACES: Layout = {"justify": "right", "width": 7, "overflow": "fold"}
 """Their keys are in the line above."""
 RATIOS: Layout = {"justify": "right", "width": 17, "overflow": "fold"}
 
+DIGITS = 2
+"""Decimals of a ratio."""
+DIGITS_MAX = 5
+"""Of one that is shown, where it is near 1."""
 LONGEST_FACT = 60
 """Characters of a fact that are shown; configurations and lists can be long."""
 
@@ -290,18 +295,31 @@ def _of_operations(changes: Sequence[Change]) -> list[RenderableType]:
         of_one[change.measure.column_of_operation] = change
     shown = {one: found for one, found in by_operation.items() if any(each.shown for each in found.values())}
     if not shown:
-        return []
+        rows = [*by_operation.values()]
+        return [Text(_not_shown(rows, "request"), "dim"), Text()] if any(map(_lacks_latency, rows)) else []
     columns: list[Column[OperationRow]] = [
         server_column(shown.items(), lambda row: row[0][0]),
         Column("request", lambda row: row[0][1], WORDS),
         *(Column(one.title, partial(_ratio_of_operation, one.column), RATIOS) for one in BY_OPERATION),
     ]
-    same = len(by_operation) - len(shown)
-    rest = (
-        [Text(f"{plural(same, 'more row')} without a difference that is shown", style="dim")] if same else []
-    )
+    others = [found for one, found in by_operation.items() if one not in shown]
+    rest = [Text(_not_shown(others, "more row"), style="dim")] if others else []
     title = Text("each request, new / base over the whole curve", style="bold")
     return [title, column_table(shown.items(), columns), *rest, Text()]
+
+
+def _lacks_latency(row: dict[str | None, Change]) -> bool:
+    return MEASURES["p50"].column not in row
+
+
+def _not_shown(rows: Sequence[dict[str | None, Change]], what: str) -> str:
+    """Say how many requests have no difference that is shown, and of how many the latency is not known."""
+    unknown = sum(map(_lacks_latency, rows))
+    but = (
+        f"; of {'it' if len(rows) == 1 else unknown} no latency can be compared, because a load has too few "
+        "answers for its p50: longer loads give more"
+    )
+    return f"{plural(len(rows), what)} without a difference that is shown{but if unknown else ''}"
 
 
 def _ratio_of_operation(column: str, row: "OperationRow") -> Text:
@@ -335,11 +353,21 @@ def ratio_in_words(change: Change, to: str = " to ") -> str:
         return "out of range"
     if ratio.low is None or ratio.high is None:
         return f"{ratio.value:.2f}"
-    return f"{ratio.value:.2f} ({ratio.low:.2f}{to}{_times(ratio.high)})"
+    digits = _digits(ratio) if change.shown else DIGITS
+    return f"{ratio.value:.{digits}f} ({ratio.low:.{digits}f}{to}{_times(ratio.high, digits)})"
 
 
-def _times(ratio: float) -> str:
-    return f"{ratio:.2f}" if ratio < units.PLAIN_MAX else units.number(ratio)
+def _digits(ratio: Estimate) -> int:
+    """Return how many decimals tell a difference from none: of one that is shown, no end may read as 1.00."""
+    ends = [end for end in (ratio.value, ratio.low, ratio.high) if end is not None]
+    return next(
+        (digits for digits in range(DIGITS, DIGITS_MAX) if all(round(end, digits) != 1 for end in ends)),
+        DIGITS_MAX,
+    )
+
+
+def _times(ratio: float, digits: int) -> str:
+    return f"{ratio:.{digits}f}" if ratio < units.PLAIN_MAX else units.number(ratio)
 
 
 def _conclusions(comparison: RunComparison) -> Iterable[Text]:

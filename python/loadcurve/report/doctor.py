@@ -61,7 +61,8 @@ def programs_lines(programs: Programs) -> RenderableType:
         lines.append("; not installed: " + ", ".join(programs.absent), style="dim")
     lines.append(f"\n{programs.why}", style="dim")
     for command in dict.fromkeys(filter(None, programs.absent.values())):
-        lines.append(f"\n$ {command}")
+        of = ", ".join(name for name, one in programs.absent.items() if one == command)
+        lines.append(f"\n$ {command}").append(f"  # {of}", style="dim")
     return Padding(lines, (0, 0, 0, max(map(len, _STYLES)) + 1))
 
 

@@ -234,12 +234,17 @@ def _connections(counts: Connections) -> str:
     return "\n".join(lines)
 
 
+def _asked(result: LoadResult, rate: float) -> str:
+    """Return the rate that was asked for: as it was given, or rounded where it is that of a recording."""
+    return per_second(rate) if result.load.arrivals == RECORDED else given_rate(rate)
+
+
 def _counts_table(result: LoadResult, kind: LoadKind) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim")
     table.add_column()
     requests, rate = result.requests, result.rate_rps
-    asked = "" if rate.asked is None else f" of {given_rate(rate.asked)} asked"
+    asked = "" if rate.asked is None else f" of {_asked(result, rate.asked)} asked"
     table.add_row(kind.per_second, f"{per_second(rate.answered)} answered{asked}")
     table.add_row(kind.requests, _fates(requests))
     if result.waited_through is not None:

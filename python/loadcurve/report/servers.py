@@ -20,6 +20,8 @@ from loadcurve.report.terminal_tables import as_it_is
 _ADDRESS = re.compile(r"https?://[\w.~/%?=&#+:-]+", re.ASCII)
 """An address in which nothing is markup, in any form of the report."""
 NAME_WIDTH = 16
+ARTICLES = ("The ", "A ", "An ")
+"""A title that begins so says what a server is, because no name of it is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,24 @@ class MeasuredServer:
     documentation: str | None
 
 
+def title_with_version(server: ServerFacts) -> str:
+    """Return the name of a program and its version, such as ``nginx 1.28.0``.
+
+    Behind a description, of a program of the study or one that runs already, a number alone says nothing.
+    """
+    if not server.version:
+        return server.title
+    joined = ", version " if server.title.startswith(ARTICLES) else " "
+    return f"{server.title}{joined}{server.version}"
+
+
 def measured_servers(analysis: Analysis) -> list[MeasuredServer]:
     """Return every server that was found, in the order of the study."""
     settings = own_settings(analysis.run.servers)
     return [
         MeasuredServer(
             name,
-            ", ".join([f"{server.title} {server.version or ''}".strip(), *settings[name]]),
+            ", ".join([title_with_version(server), *settings[name]]),
             limits_in_words(server),
             documentation_address(server.documentation),
         )

@@ -246,7 +246,10 @@ def scalability_words(
     """
     doubled = _doubling(fit, largest, key)
     low, high = fit.sigma.low, fit.sigma.high
-    span = "" if low is None or high is None else f" ({units.percent(low)} to {units.percent(high)})"
+    # An interval may reach beyond all of the work, which nothing can be.
+    span = (
+        "" if low is None or high is None else f" ({units.percent(low)} to {units.percent(min(high, 1.0))})"
+    )
     serial = f"{units.percent(fit.sigma.value)} of the work is serial{span}"
     return (
         f"by the universal scalability law, {serial}; {_coherency(fit, largest, key, measured)}; {doubled}. "

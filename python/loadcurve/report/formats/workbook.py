@@ -21,6 +21,7 @@ from loadcurve.report.formats.workbook_charts import add_charts
 from loadcurve.report.formats.workbook_print import fit_height, print_facts, print_table
 from loadcurve.report.ranking import RANKING
 from loadcurve.report.section import Report
+from loadcurve.report.servers import title_with_version
 
 ESTIMATES = "estimates"
 REACHES = ("below", "above")
@@ -127,9 +128,7 @@ def _facts_sheet(book: xlsxwriter.Workbook, analysis: Analysis, answers: list[st
 
 def _server(facts: RunFacts, name: str) -> str:
     server = facts.servers[name]
-    return f"{server.title} {server.version or ''}".strip() + (
-        ", missing" if server.status == "missing" else ""
-    )
+    return title_with_version(server) + (", missing" if server.status == "missing" else "")
 
 
 def _table_sheet(book: xlsxwriter.Workbook, name: str, table: polars.DataFrame, load: LoadKind) -> None:
