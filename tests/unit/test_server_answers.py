@@ -14,6 +14,7 @@ import pytest
 from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.verification import AnswerPattern
 from loadcurve.result.records import ContentRecord
+from loadcurve.server import signs
 from loadcurve.server.answers import WebSite, verify_answers
 from loadcurve.server.asked import Answer, Site
 from loadcurve.server.failure import ServerFailure
@@ -365,3 +366,22 @@ def test_a_server_that_answers_no_http_1_is_ready_when_it_accepts_a_connection()
         assert site.refusal(10) is None
         assert site.sign_of_life == f"accept a connection on port {port}"
     assert "refused" in site.refusal(10)
+
+
+QUIC_ALONE = Transport("https", http_versions=frozenset({"3"}))
+
+
+def test_a_server_that_speaks_http_3_alone_is_ready_when_quic_answers_on_its_port(monkeypatch):
+    asked = []
+    monkeypatch.setattr(signs, "speaks_quic", lambda *where: asked.append(where) or len(asked) > 1)
+    site = WebSite("127.0.0.1", 443, None, None, None, QUIC_ALONE)
+    assert site.sign_of_life == "answer QUIC on UDP port 443"
+    assert site.refusal(10) == "the last attempt had no answer"
+    assert site.refusal(10) is None
+    assert asked == [("127.0.0.1", 443, 10)] * 2
+
+
+def test_a_load_of_another_version_on_it_is_refused_with_the_one_to_set():
+    site = replace(site_at(443), transport=QUIC_ALONE)
+    with pytest.raises(ServerFailure, match=r'HTTP/3 alone.*HTTP/1\.1: set http = "3" in \[load\]'):
+        verify_answers(site, ["/page"], CONTENT, load())

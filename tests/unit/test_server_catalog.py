@@ -55,10 +55,10 @@ def refusal(catalog, **parts) -> str:
 
 PACKAGED = """
 actix apache-1.3 apache-cgi apache-event apache-perl apache-php apache-prefork apache-ssi apache-worker bun
-caddy caddy-node-ws cherokee command envoy ferretdb grpc-go grpcio gunicorn h2o haproxy hyper hypercorn jetty
-lighttpd lighttpd-php limit mini-httpd mongodb nginx nginx-node-postgresql nginx-node-ws nginx-php
-nginx-php-postgresql node node-postgresql node-ws persistent pipelined postgresql puma python-http simple
-starlette thttpd tomcat tonic url uvicorn varnish
+bun-http caddy caddy-node-ws cherokee command envoy ferretdb grpc-go grpcio gtlsserver gunicorn h2o haproxy
+hyper hypercorn jetty lighttpd lighttpd-php limit mini-httpd mongodb nginx nginx-node-postgresql
+nginx-node-ws nginx-php nginx-php-postgresql node node-postgresql node-ws persistent pipelined postgresql
+puma python-http simple starlette thttpd tomcat tonic url uvicorn varnish
 """
 
 

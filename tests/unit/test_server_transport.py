@@ -16,7 +16,9 @@ from loadcurve.server.transport import transport_of
 from loadcurve.server.versions import is_before
 
 CATALOG = load_catalog()
-ENCRYPTED = [entry for entry in CATALOG if "tls" in entry.description.settings]
+ENCRYPTED = [
+    entry for entry in CATALOG if "tls" in entry.description.settings and not entry.description.ready.quic
+]
 SETTINGS = """
 [settings.tls]
 type = "boolean"
@@ -54,6 +56,44 @@ def test_tls_and_http2_are_two_settings():
     assert (clear.scheme, clear.http_versions) == ("http", {"1.1", "2"})
     every = transport_of({"tls": True, "http2": True, "http3": True}, authority)
     assert every.http_versions == {"1.1", "2", "3"}
+
+
+QUIC_ALONE = """
+[ready]
+quic = true
+[settings.tls]
+type = "boolean"
+default = true
+doc = ""
+[settings.http3]
+type = "boolean"
+default = true
+doc = ""
+"""
+
+
+def test_a_server_that_is_ready_by_quic_is_spoken_to_over_http3_alone(tmp_path):
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    (folder / "server.toml").write_text(MINIMAL.format(binary="echo", more="", tables=QUIC_ALONE))
+    assert read_entry(folder).description.may_serve_files
+    transport = transport_of({"tls": True, "http3": True}, Path("/authority"), is_quic_alone=True)
+    assert (transport.scheme, transport.http_versions) == ("https", {"3"})
+    assert transport.is_quic_alone
+    assert not transport_of({"tls": True, "http3": True}, Path("/authority")).is_quic_alone
+
+
+@pytest.mark.parametrize(
+    ("ready", "expected"),
+    [
+        ("quic = true", "without the setting `tls`"),
+        ('quic = true\npath = "/"', "path is given beside quic = true"),
+        ("quic = true\nconnects = true", "connects = true is given beside quic = true"),
+    ],
+)
+def test_a_sign_of_quic_that_makes_no_sense_is_refused(ready, expected, tmp_path):
+    with pytest.raises(BadInput, match=expected):
+        entry_of(tmp_path, tables=f"[ready]\n{ready}\n")
 
 
 @pytest.mark.parametrize("entry", ENCRYPTED, ids=lambda entry: entry.name)

@@ -85,6 +85,13 @@ def test_no_server_of_the_ranking_has_to_be_there_and_both_loads_of_a_profile_ar
             assert list(study.servers) == list(studies[f"{name}-rate"].servers)
 
 
+def test_the_profile_of_http_3_has_every_server_of_the_catalogue_that_speaks_it(ranking):
+    speaking = [entry for entry in load_catalog() if "http3" in entry.description.settings]
+    # Those with an application behind them are the same servers again.
+    names = {entry.name for entry in speaking if not entry.name.startswith(("caddy-", "nginx-"))}
+    assert set(read_study(read_suite(ranking).studies["ranking-http3"]).servers) == names
+
+
 def test_the_short_form_of_the_ranking_with_all_its_servers_ends_within_ten_minutes(ranking):
     total_s = 0.0
     for file in read_suite(ranking, quick=True).studies.values():

@@ -24,7 +24,7 @@ from loadcurve.server.calls import require_call
 from loadcurve.server.exchange import Asked, answer_within
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import ReadyQuestion
-from loadcurve.server.signs import OpenPort
+from loadcurve.server.signs import OpenPort, QuicPort
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 from loadcurve.toml.expected import show
 
@@ -63,7 +63,7 @@ class WebSite:
     address: str
     port: int
     ready: ReadyQuestion | None
-    """What it is asked until it is ready; ``None``: nothing, it has to accept a connection."""
+    """What it is asked until it is ready; ``None``: nothing, it has to accept a connection or answer QUIC."""
     content_folder: Path | None
     content: Mapping[str, ContentRecord] | None
     """``None`` where what is served is not known, so that only the status of an answer is compared."""
@@ -85,7 +85,7 @@ class WebSite:
     def sign_of_life(self) -> str:
         """What a ready server does, in words."""
         if self.ready is None:
-            return self._open_port.sign_of_life
+            return self._port.sign_of_life
         below = self.ready.below_status
         status = "status 200" if below == ONLY_OK else f"a status below {below}"
         return f"answer GET {self.ready.path} with {status}"
@@ -93,7 +93,7 @@ class WebSite:
     def refusal(self, timeout_s: float) -> str | None:
         """Ask for the ready path; ``None`` if the answer is that of a ready server, otherwise what it was."""
         if self.ready is None:
-            return self._open_port.refusal(timeout_s)
+            return self._port.refusal(timeout_s)
         try:
             status = status_of(
                 self.address, self.port, self.ready.path, timeout_s, self.transport, socket=self.socket
@@ -110,8 +110,8 @@ class WebSite:
         return f"the last status was {status}"
 
     @property
-    def _open_port(self) -> OpenPort:
-        return OpenPort(self.address, self.port)
+    def _port(self) -> OpenPort | QuicPort:
+        return (QuicPort if self.transport.is_quic_alone else OpenPort)(self.address, self.port)
 
     def verify(self, paths: Sequence[str], load: LoadTable | None = None, /) -> None:
         """Ask for each path once, as a load does, and check the answers as it says."""

@@ -13,7 +13,7 @@ from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.table import LoadTable
-from loadcurve.protocol import HTTP1_1, HTTP2, HttpVersion
+from loadcurve.protocol import HTTP1_1, HTTP2, HTTP3, HttpVersion
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.alt_svc import following
 from loadcurve.server.failure import ServerFailure
@@ -103,6 +103,11 @@ def _outcomes(
     lengths: Mapping[str, int],
     take_body: Callable[[int, bytes], object],
 ) -> list[tuple[Answered | None, tuple[str, str] | None]]:
+    if site.transport.is_quic_alone and load.http != HTTP3:
+        text = (
+            f'The server speaks HTTP/3 alone, and the load HTTP/{load.http}: set http = "{HTTP3}" in [load].'
+        )
+        raise ServerFailure("wrong_answer", text)
     plan = following(_plan(load, requests, site, lengths))
     try:
         return ask(plan.to_json(), take_body)

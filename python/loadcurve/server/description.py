@@ -135,13 +135,15 @@ class Ready(TomlTable):
     """When a started server counts as ready: it answers ``path`` with status 200 within the timeout.
 
     Without a path, the first file of the content is asked for. A database has none: it is ready when it lets
-    a client in.
+    a client in. A server without a TCP port is ready when it answers QUIC.
     """
 
     path: str | None = Field(default=None, pattern="^/")
     """The path that is requested; the first file of the content unless set. Databases have none."""
     connects: bool = False
     """Whether it is ready when it accepts a connection, because it answers no HTTP/1.1, as one of gRPC."""
+    quic: bool = False
+    """Whether it is ready when it answers QUIC on its UDP port, because it speaks HTTP/3 alone."""
     timeout_s: Timeout = Field(default=10.0, alias="timeout")
     """How long a start may take."""
 
@@ -152,8 +154,15 @@ class Ready(TomlTable):
 
     @model_validator(mode="after")
     def _check_path(self) -> Self:
-        if self.path is not None and self.connects:
-            raise ValueError("path is given beside connects = true, which asks for none: remove one of them")
+        for name in ("connects", "quic"):
+            if self.path is not None and getattr(self, name):
+                raise ValueError(
+                    f"path is given beside {name} = true, which asks for none: remove one of them"
+                )
+        if self.connects and self.quic:
+            raise ValueError(
+                "connects = true is given beside quic = true: a port of QUIC is UDP's; remove one"
+            )
         return self
 
 
@@ -317,7 +326,7 @@ class ServerDescription(TomlTable):
     @model_validator(mode="after")
     def _check_transport(self) -> Self:
         if not self.kind.has_driver:
-            require_transport_settings(self.settings)
+            require_transport_settings(self.settings, is_quic_alone=self.ready.quic)
         for one in self.unsupported:
             for name, value in one.settings.items():
                 if name not in self.settings:

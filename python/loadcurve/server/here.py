@@ -264,9 +264,9 @@ class Server(LiveServer):
 
     @property
     def _usual_question(self) -> ReadyQuestion | None:
-        """What shows that a server of the catalogue is ready; ``None``: a connection."""
+        """What shows that a server of the catalogue is ready; ``None``: a connection, or QUIC's answer."""
         ready = self.found.entry.description.ready
-        if ready.connects:
+        if ready.connects or ready.quic:
             return None
         path = ready.path or "/" + quote(next(iter(self._content)))
         return ReadyQuestion(path, ONLY_OK)

@@ -414,7 +414,8 @@ class Launch:
     def _make_certificate(self, settings: Mapping[str, SettingValue]) -> None:
         """Write the certificate of a server that listens for TLS."""
         files = CertificateFiles(self._start_record.private_folder / CERTIFICATES_FOLDER)
-        self._transport = transport_of(settings, files.authority)
+        is_quic_alone = self._entry.description.ready.quic
+        self._transport = transport_of(settings, files.authority, is_quic_alone=is_quic_alone)
         if not self._transport.is_encrypted:
             return
         kind = str(settings.get(CERTIFICATE, CERTIFICATE_KINDS[0]))

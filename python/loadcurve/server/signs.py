@@ -1,4 +1,4 @@
-"""By what a program is ready that no load goes to: it accepts a connection, or has run for a moment."""
+"""By what a program is ready that is asked for nothing: it accepts a connection, or has run for a moment."""
 
 import socket
 import time
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadcurve.loads.table import LoadTable
+from loadcurve.server.quic_port import speaks_quic
 
 SETTLED_S = 0.5
 """A program that listens nowhere is ready when it has run for so long."""
@@ -36,6 +37,31 @@ class OpenPort:
                 return None
         except OSError as error:
             return f"the last attempt failed with {error.strerror or error}"
+
+    def verify(self, paths: Sequence[str], load: LoadTable | None = None, /) -> None:
+        """Do nothing: what it should do is not known."""
+
+
+@dataclass(frozen=True)
+class QuicPort:
+    """The UDP port of a program, see :class:`loadcurve.server.live.Service`."""
+
+    address: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"udp://{self.address}:{self.port}"
+
+    @property
+    def sign_of_life(self) -> str:
+        """What a ready program does, in words."""
+        return f"answer QUIC on UDP port {self.port}"
+
+    def refusal(self, timeout_s: float) -> str | None:
+        """Ask which versions it speaks; return why that failed."""
+        return None if speaks_quic(self.address, self.port, timeout_s) else "the last attempt had no answer"
 
     def verify(self, paths: Sequence[str], load: LoadTable | None = None, /) -> None:
         """Do nothing: what it should do is not known."""

@@ -41,6 +41,11 @@ class Transport:
         """Whether TLS is spoken."""
         return self.scheme == "https"
 
+    @property
+    def is_quic_alone(self) -> bool:
+        """Whether the server has no port but that of HTTP/3, which is UDP's."""
+        return self.http_versions == {HTTP3}
+
 
 CLEAR_TEXT = Transport()
 
@@ -55,8 +60,15 @@ def scheme_of(settings: Mapping[str, Setting], given: Mapping[str, object], url:
     return "https" if given.get(TLS, default) is True else "http"
 
 
-def transport_of(settings: Mapping[str, SettingValue], authority: Path) -> Transport:
-    """Return how a server with these settings is spoken to, whose certificate this authority has signed."""
+def transport_of(
+    settings: Mapping[str, SettingValue], authority: Path, *, is_quic_alone: bool = False
+) -> Transport:
+    """Return how a server with these settings is spoken to, whose certificate this authority has signed.
+
+    ``is_quic_alone`` says that it has no port but that of HTTP/3.
+    """
+    if is_quic_alone:
+        return Transport("https", TlsTable(verify=str(authority)), frozenset({HTTP3}))
     switched: dict[str, HttpVersion] = {HTTP2_SETTING: HTTP2, HTTP3_SETTING: HTTP3}
     added = {version for setting, version in switched.items() if settings.get(setting) is True}
     versions = frozenset[HttpVersion]({HTTP1_1, *added})
@@ -66,11 +78,15 @@ def transport_of(settings: Mapping[str, SettingValue], authority: Path) -> Trans
     return Transport("https", TlsTable(verify=str(authority)), versions, is_off)
 
 
-def require_transport_settings(settings: Mapping[str, Setting]) -> None:
+def require_transport_settings(settings: Mapping[str, Setting], *, is_quic_alone: bool = False) -> None:
     """Raise ValueError where a description means something else by the names of these settings."""
     for name in (TLS, HTTP2_SETTING, HTTP3_SETTING):
         if name in settings and not isinstance(settings[name], BooleanSetting):
             raise ValueError(f'the setting `{name}` has another type: expected "boolean"')
+    for name in (TLS, HTTP3_SETTING):
+        setting = settings.get(name)
+        if is_quic_alone and not (isinstance(setting, BooleanSetting) and setting.default):
+            raise ValueError(f"ready.quic is given without the setting `{name}`: expected it, default = true")
     kind = settings.get(CERTIFICATE)
     if kind is None:
         return
