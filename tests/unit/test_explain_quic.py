@@ -60,14 +60,20 @@ def test_long_answers_whose_datagrams_all_arrive_alone_are_a_finding(received: i
     def plant(record: Data, *_: float) -> None:
         calls = {"receives": 20_000, "received": received, "per_receive": received / 20_000}
         speak_http3(record, datagrams=calls, packets={"received_per_answer": 4.0})
+        # The path carries datagrams of 1,452 bytes.
+        record["load"]["bytes"]["body"] = record["load"]["requests"]["answered"] * 3 * 1452
 
     codes = found(plant)
     assert [*codes] == (["single_datagrams"] if is_found else [])
 
 
-def test_answers_of_one_datagram_arrive_alone_without_a_finding():
-    calls = {"receives": 10_000, "received": 10_000, "per_receive": 1.0}
-    assert found(lambda record, *_: speak_http3(record, datagrams=calls)) == {}
+@pytest.mark.parametrize("per_answer", [2.0, 6.5], ids=["warm", "with a handshake for each answer"])
+def test_answers_of_one_datagram_arrive_alone_without_a_finding(per_answer: float):
+    parts = {
+        "datagrams": {"receives": 10_000, "received": 10_000, "per_receive": 1.0},
+        "packets": {"received_per_answer": per_answer},
+    }
+    assert found(lambda record, *_: speak_http3(record, **parts)) == {}
 
 
 @pytest.mark.parametrize(
@@ -171,13 +177,15 @@ def open_within(record: Data, within: int) -> None:
 
 
 def test_http3_beside_tcp_on_connections_that_were_all_open_lacks_its_cold_arm():
-    def findings_of(within: int, versions: frozenset[str]) -> list[str]:
+    def findings_of(within: int, versions: frozenset[str], **of_others: bool) -> list[str]:
         run = planted_run(lambda record, *_: open_within(record, within))
         [subject] = subjects(run)
-        assert subject.http_versions == {"3"}
-        return [one.code for one in cold_arm.find(replace(subject, http_versions=versions))]
+        assert (subject.http_versions, subject.has_cold_http3) == ({"3"}, within > 0)
+        return [one.code for one in cold_arm.find(replace(subject, http_versions=versions, **of_others))]
 
     both = frozenset({"1.1", "3"})
     assert findings_of(0, both) == ["no_cold_arm"]
     assert findings_of(1, both) == []
     assert findings_of(0, frozenset({"3"})) == []
+    # Another arm of the run is the cold one.
+    assert findings_of(0, both, has_cold_http3=True) == []

@@ -112,7 +112,7 @@ def test_a_page_without_findings_has_no_such_section(tmp_path):
 
 
 def test_what_the_machine_did_is_one_line_of_the_run_and_says_what_it_limits():
-    limit = "Differences below 8 % in throughput cannot be detected in this run."
+    limit = "Differences below 8 % in throughput may not be detected in this run."
     seen = [finding(at, server=name, code="steal", seen="It waited.") for at in (1, 5, 25) for name in "ab"]
     [machine, server] = grouped([*seen, CPU_LIMIT], limit)
     assert (machine.seen, len(machine.findings)) == (f"a: It waited. {limit}", 6)

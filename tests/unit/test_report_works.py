@@ -56,6 +56,16 @@ def test_neither_the_ranking_nor_its_tables_have_a_pair_of_two_works(run: Run, d
     assert "apache" not in {*ratios["first"], *ratios["second"]}
 
 
+def test_what_a_run_can_see_is_of_pairs_of_one_work(divided: Analysis):
+    noises = works(divided)[0].analysis.noise
+    assert {one.groups for one in noises if one.spread is not None} == {(("nginx", "tiny"),)}
+    content = ranking_content(divided)
+    assert content is not None
+    assert content.visible
+    assert all(one.startswith("With requests = ") for one in content.visible)
+    assert not any("apache" in one for one in content.visible)
+
+
 def test_other_paths_of_another_server_may_be_the_same_page_and_are_compared(run: Run):
     assert works(analyse(with_arm_of_nginx(run, requests=["/other"], is_nginx=False))) == []
 

@@ -10,6 +10,7 @@ from loadcurve.analysis.curves import Curve, at_point, usable_logs
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import Measure
 from loadcurve.stats.noise import Spread, pooled, spread_within
+from loadcurve.stats.paired import Logs
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +65,29 @@ def noise_of(
     the ratios over the curve, or that at a point, pooled over the points.
     """
     same = same_servers(run)
+    if not same and scope == "curve":
+        return noise_of_pairs(found, measure)
     _, logs = usable_logs(found, measure)
-    everyone = tuple(server for server, rows in logs.items() if np.isfinite(rows).any())
-    groups = same or ((everyone,) if len(everyone) > 1 else ())
+    groups = same or _everyone(logs)
     if scope == "curve":
         spread = spread_within(groups, logs)
     else:
         points = found[0].points if found else []
         spread = pooled(spread_within(groups, at_point(logs, place)) for place in range(len(points)))
     return RunNoise(measure.column, "same server" if same else "pairs", groups, spread)
+
+
+def noise_of_pairs(found: Sequence[Curve], measure: Measure) -> RunNoise:
+    """Return the noise of all pairs of some servers, by their ratios over the curve."""
+    _, logs = usable_logs(found, measure)
+    groups = _everyone(logs)
+    return RunNoise(measure.column, "pairs", groups, spread_within(groups, logs))
+
+
+def _everyone(logs: Logs) -> tuple[tuple[str, ...], ...]:
+    """Return the servers with any figure as one group, where they are several."""
+    everyone = tuple(server for server, rows in logs.items() if np.isfinite(rows).any())
+    return (everyone,) if len(everyone) > 1 else ()
 
 
 def unknown_noise(measure: Measure) -> RunNoise:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.analysis.curves import Curve, usable_logs
+from loadcurve.analysis.noise import noise_of_pairs
 from loadcurve.analysis.ranking import rank_run
 from loadcurve.analysis.shape import SliceShapes
 from loadcurve.result.measures import MEASURES, THROUGHPUT, point_key
@@ -73,6 +74,10 @@ def _of_servers(analysis: Analysis, names: Sequence[str]) -> Analysis:
         curves=curves,
         rankings=[rank_run(curves, columns[one.measure]) for one in analysis.rankings],
         shapes=[_shapes_of(part, curves) for part in analysis.shapes],
+        noise=[
+            noise_of_pairs(curves, columns[one.measure]) if one.source == "pairs" else one
+            for one in analysis.noise
+        ],
     )
 
 

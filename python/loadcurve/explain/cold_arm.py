@@ -3,14 +3,12 @@
 from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Rule, finding
 from loadcurve.explain.subject import Subject
-from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
     "no_cold_arm",
     title="HTTP/3 was compared on open connections only",
-    seen_where="a run with loads over HTTP/3 and over TCP in which no connection of this server over "
-    "HTTP/3 was "
-    "opened within a window",
+    seen_where="a run with loads over HTTP/3 and over TCP in which no load over HTTP/3 opened a connection "
+    "within a window",
     because="HTTP/3 saves round trips where a connection begins: on open ones there is nothing to save, "
     "and a "
     "comparison of these alone shows it doing nothing",
@@ -20,11 +18,11 @@ HTTP3 = "3"
 
 
 def find(subject: Subject) -> list[Finding]:
-    """Find a server over HTTP/3 whose connections were all open, where another load of the run used TCP."""
+    """Find a server over HTTP/3 in a run whose connections were all open, where another load used TCP."""
     records = [record for record in subject.records if record.load.http3 is not None]
     if len(records) < len(subject.records) or not records or subject.http_versions <= {HTTP3}:
         return []
-    if any(_connects(record) for record in records):
+    if subject.has_cold_http3:
         return []
     opened = [record.load.connections.opened for record in records]
     explanation = Explanation(
@@ -43,14 +41,6 @@ def find(subject: Subject) -> list[Finding]:
         "cold ones alone overstate it.",
     )
     return [finding(CODE, subject, records, explanation)]
-
-
-def _connects(record: PointRecord) -> bool:
-    """Whether a connection was opened within the window, as far as known."""
-    measured = None if record.load.tls is None else record.load.tls.measured
-    if measured is None:
-        return True
-    return measured.full_ms.known_count + measured.resumed_ms.known_count > 0
 
 
 RULE = Rule(157, find, CODE)

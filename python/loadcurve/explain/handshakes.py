@@ -24,7 +24,8 @@ CODE = FindingCode(
     seen_where="at least 20 full handshakes took a quarter of the server's CPU time: shown if an answer "
     "cost so much less, in proportion, at a point of the trial with at most half as many handshakes and no "
     "other difference; likely if their rate times the time of the fastest one, minus the generator's CPU "
-    "time, amounts to it; likely, too, if that is not known and there was one per ten answers or fewer",
+    "time, amounts to it; likely, too, if that is not known, or more than all of it, and there was one per "
+    "ten answers or fewer",
     because="the fastest handshake waited for no other one, so the rest of its time is the server's and the "
     "network's; a full handshake costs a server as much as ten to a hundred small answers, depending "
     "on the key",
@@ -153,7 +154,10 @@ def _median_ms(record: PointRecord) -> float | None:
 
 
 def _estimated_share(record: PointRecord, measured: MeasuredHandshakes | None) -> float | None:
-    """Return which part of the server's CPU time full handshakes took, by their rate and their least time."""
+    """Return which part of the server's CPU time full handshakes took, by their rate and their least time.
+
+    ``None``, too, where that is more than all of it: even the fastest one waited, such as for other programs.
+    """
     used = record.probe.server
     if measured is None or used is None or not used.cpu_share:
         return None
@@ -163,7 +167,8 @@ def _estimated_share(record: PointRecord, measured: MeasuredHandshakes | None) -
     rate = full_per_s + (measured.resumed_per_s or 0.0)
     handshakes = rate * record.load.duration_s
     own_s = (record.load.generator.cpu_busy_s or 0.0) / handshakes if handshakes else 0.0
-    return min(1.0, full_per_s * max(0.0, fastest_ms / 1000 - own_s) / used.cpu_share)
+    share = full_per_s * max(0.0, fastest_ms / 1000 - own_s) / used.cpu_share
+    return share if share <= 1.0 else None
 
 
 def _compared(record: PointRecord, fewest: PointRecord | None) -> Compared | None:

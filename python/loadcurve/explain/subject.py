@@ -28,6 +28,8 @@ class Subject:
     """The place of each point in the sweep."""
     http_versions: frozenset[str] = frozenset()
     """Those of all loads of the run, on whatever server."""
+    has_cold_http3: bool = False
+    """Whether a load of the run over HTTP/3, on whatever server, opened connections within a window."""
 
     def place(self, record: PointRecord) -> int:
         """Return the place of a record's point in the sweep."""
@@ -106,14 +108,23 @@ def subjects(run: Run) -> list[Subject]:
     places = {point_key(point): place for place, point in enumerate(points)}
     by_server: dict[str, list[PointRecord]] = {}
     versions = frozenset(record.load.load.http for record in run.points if record.load.load.http)
+    is_cold = any(record.load.http3 is not None and _connects(record) for record in run.points)
     for record in run.points:
         if point_key(record.point) in places:
             by_server.setdefault(record.server, []).append(record)
     return [
-        Subject(run.run, name, server, by_server[name], points, places, versions)
+        Subject(run.run, name, server, by_server[name], points, places, versions, is_cold)
         for name, server in run.run.servers.items()
         if name in by_server
     ]
+
+
+def _connects(record: PointRecord) -> bool:
+    """Whether a connection was opened within the window, as far as known."""
+    measured = None if record.load.tls is None else record.load.tls.measured
+    if measured is None:
+        return True
+    return measured.full_ms.known_count + measured.resumed_ms.known_count > 0
 
 
 def points_at(subject: Subject, places: set[int]) -> list[Point]:

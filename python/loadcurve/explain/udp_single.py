@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from loadcurve.explain.finding import FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
+from loadcurve.result.http3 import Http3Result
 from loadcurve.result.records import PointRecord
 
 CODE = FindingCode(
     "single_datagrams",
     title="Every datagram arrived alone",
-    seen_where="over HTTP/3, an answer took at least three datagrams, and each of at least 1,000 receives "
-    "gave "
-    "exactly one although the kernel joins them (GRO)",
+    seen_where="over HTTP/3, answers were as long as three datagrams or more, and each of at least 1,000 "
+    "receives gave exactly one although the kernel joins them (GRO)",
     because="datagrams that a server sends together arrive together, unless something on the way takes "
     "them apart",
 )
@@ -35,9 +35,17 @@ def _single(record: PointRecord) -> Single | None:
     if http3 is None or http3.sockets.receive_offload < http3.sockets.opened:
         return None
     calls, per_answer = http3.datagrams, http3.packets.received_per_answer
-    if calls.receives < RECEIVES_MIN or calls.received != calls.receives:
+    if calls.receives < RECEIVES_MIN or calls.received != calls.receives or not per_answer:
         return None
-    return Single(calls.receives, per_answer) if per_answer and per_answer >= PER_ANSWER_MIN else None
+    return Single(calls.receives, per_answer) if _length(record, http3) >= PER_ANSWER_MIN else None
+
+
+def _length(record: PointRecord, http3: Http3Result) -> float:
+    """Return how many datagrams an answer fills: those of handshakes are sent one by one in any case."""
+    carried, answered = record.load.bytes, record.load.requests.answered
+    if carried is None or not answered or http3.mtu_bytes is None:
+        return 0.0
+    return (carried.body or 0) / answered / http3.mtu_bytes.max
 
 
 def _explain(subject: Subject, seen: Sequence[Observation[Single]]) -> Explanation:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from loadcurve import units
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.disturbance import Disturbance
+from loadcurve.analysis.works import works
 from loadcurve.result.measures import MEASURES, RANKED_BY, Measure
-from loadcurve.stats.noise import visible_difference
+from loadcurve.stats.noise import VisibleDifference, visible_difference
 from loadcurve.stats.power import TRIALS_MAX, trials_to_show
 
 INCONCLUSIVE = 1.0
@@ -52,8 +53,28 @@ def inconclusive_words(analysis: Analysis, measure: Measure) -> list[str]:
 
 
 def visible_words(analysis: Analysis) -> str | None:
-    """Return the smallest difference that the run can see, in words; ``None`` where nothing is compared."""
+    """Return the smallest difference that the run can see, in words; ``None`` where nothing is compared.
+
+    Of several works it is the smallest of any.
+    """
     measure = analysis.measure(analysis.ranked_by)
+    parts = [one.analysis for one in works(analysis)] or [analysis]
+    visible = [one for part in parts if (one := _visible(part, measure)) is not None]
+    if not visible:
+        return None
+    seen = min((one.value for one in visible if one.value is not None), default=None)
+    if seen is None:
+        return f"No difference in {measure.title}, however large, can be detected in this run."
+    if seen > PLAIN_DIFFERENCE:
+        least = difference_words(seen)
+        return (
+            f"Servers that differ by less than {least} in {measure.title} may not be told apart in this run."
+        )
+    return f"Differences below {units.percent(seen)} in {measure.title} may not be detected in this run."
+
+
+def _visible(analysis: Analysis, measure: Measure) -> VisibleDifference | None:
+    """Return what is detected with a probability of 80 %; ``None`` where nothing is compared."""
     found = analysis.ranking(measure)
     spread = {one.measure: one.spread for one in analysis.noise}.get(measure.column)
     if found is None or spread is None:
@@ -61,15 +82,7 @@ def visible_words(analysis: Analysis) -> str | None:
     trials, servers = found.over_curve.blocks, len(found.over_curve.ranks)
     if trials < 2 or servers < 2:  # noqa: PLR2004 - one trial, or one server, compares nothing anywhere
         return None
-    seen = visible_difference(spread, trials, servers).value
-    if seen is None:
-        return f"No difference in {measure.title}, however large, can be detected in this run."
-    if seen > PLAIN_DIFFERENCE:
-        least = difference_words(seen)
-        return (
-            f"Only servers that differ by {least} or more in {measure.title} can be told apart in this run."
-        )
-    return f"Differences below {units.percent(seen)} in {measure.title} cannot be detected in this run."
+    return visible_difference(spread, trials, servers)
 
 
 def _tells_anything(analysis: Analysis) -> bool:

@@ -1,6 +1,6 @@
 """The ranking, what it leaves out and what it could have seen, in words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -124,7 +124,16 @@ def ranking_content(analysis: Analysis) -> RankingContent | None:
         at_points=[
             replace(at, measure=f"{at.measure}, {what}") for what, one in ranked for at in one.at_points
         ],
+        visible=_visible_of_works({what: one.visible for what, one in ranked}),
     )
+
+
+def _visible_of_works(visible: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return what each work says of differences, and once what all of them say, which is of the rig."""
+    first = next(iter(visible.values())) if len(visible) > 1 else ()
+    of_all = [one for one in first if all(one in said for said in visible.values())]
+    of_each = [f"With {what}: {one}" for what, said in visible.items() for one in said if one not in of_all]
+    return [*of_each, *of_all]
 
 
 def _of_servers(analysis: Analysis) -> RankingContent | None:
