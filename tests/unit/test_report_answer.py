@@ -291,6 +291,35 @@ def test_a_server_alone_answers_up_to_its_highest_throughput(run: Run):
     assert sentence == "nginx answers up to 40,191 (38,262 to 42,218) requests/s, at connections = 200."
 
 
+@pytest.mark.parametrize(
+    ("question", "servers"),
+    [
+        ("Which is the fastest, and what happens to its latency?", ["nginx", "apache"]),
+        ("Which is the fastest?", []),
+    ],
+)
+def test_a_question_for_latency_beside_throughput_is_answered_of_those_ahead(run: Run, question, servers):
+    _, *said = answer_of(asking(run, question=question)).sentences
+    assert len(said) == len(servers)
+    for sentence, server in zip(said, servers, strict=True):
+        least, most = (
+            geometric_mean(
+                one.load.latency_ms.p50
+                for one in run.points
+                if (one.server, one.point["connections"]) == (server, connections)
+            )
+            for connections in (1, 200)
+        )
+        assert sentence.startswith(f"The p50 of {server} is {least:.3g} (")
+        assert f" ms at connections = 1 and {most:.3g} (" in sentence
+        assert sentence.endswith(" ms at connections = 200.")
+
+
+def test_a_question_for_latency_is_not_answered_twice(run: Run):
+    asked = asking(run, question="Which latency has it?", answer_by="p50")
+    assert not any(one.startswith("The p50 of") for one in answer_of(asked).sentences)
+
+
 def test_the_highest_throughput_of_loads_that_are_alike_has_the_interval_of_the_peak(run: Run):
     alone = [one for one in run.points if one.server == "nginx"]
     top = {one.trial: one.load.rate_rps.answered or 0.0 for one in alone if one.point["connections"] == 200}

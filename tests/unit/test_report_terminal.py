@@ -158,6 +158,20 @@ def test_a_row_whose_figures_are_of_some_trials_says_how_many_are_invalid(run):
     assert row_with("valid", "suspect").rstrip().endswith("suspect")
 
 
+@pytest.mark.parametrize("figure", ["1,570 (factor above 1,000)", "1,234,570 (factor above 1,000)"])
+def test_wide_figures_beside_limits_leave_a_verdict_its_room_in_80_columns(run, monkeypatch, figure):
+    monkeypatch.setattr("loadcurve.report.text.short_estimate", lambda _: figure)
+    monkeypatch.setattr("loadcurve.report.long_table.limits_words", lambda _: "1 of 2 held")
+    monkeypatch.setattr("loadcurve.report.judged.Judged.__bool__", lambda _: True)
+    analysis = analyse(run)
+    curve = next(one for one in analysis.curves if one.points[0].trials)
+    point = replace(curve.points[0], verdicts=["suspect"])
+    text = terminal.printed(summary_table(replace(analysis, curves=[replace(curve, points=[point])])))
+    assert "verdict" in text
+    assert "suspect" in text
+    assert all(word in text for word in figure.split())
+
+
 @pytest.mark.parametrize(("answered", "is_said"), [(200, True), (5000, False)])
 def test_a_percentile_without_a_figure_has_its_reason_below_the_table(run, answered, is_said):
     def without_p99(one):

@@ -138,6 +138,11 @@ def test_an_unknown_server_is_bad_input_that_names_the_nearest(name, meant):
         load_catalog()[name]
 
 
+def test_an_unknown_server_is_said_to_need_a_key_where_it_is_ones_own():
+    with pytest.raises(BadInput, match=r'a program of your own has start = .* use = "url" and url = '):
+        load_catalog()["mine"]
+
+
 def test_an_unknown_key_is_named_with_file_line_and_the_nearest_key(catalog, tmp_path):
     text = refusal(catalog, more='titel = "Demo"')
     assert f"{tmp_path / 'demo' / 'server.toml'}:6: titel: unknown key" in text

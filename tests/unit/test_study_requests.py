@@ -71,6 +71,12 @@ def test_a_file_of_requests_that_is_not_there_is_reported(tmp_path):
     assert problem == f":6: load.requests: {tmp_path / 'none.txt'}: there is no such file"
 
 
+@pytest.mark.parametrize("path", ["/products-of-nobody", "/no-such-folder/products"])
+def test_a_path_in_place_of_a_file_of_requests_is_written_in_a_list(tmp_path, path):
+    (problem,) = problems_in(tmp_path, with_file(tmp_path, "", requests=path))
+    assert f'a path is in a list, requests = ["{path}"]' in problem
+
+
 def test_a_folder_is_no_file_of_requests(tmp_path):
     (problem,) = problems_in(tmp_path, with_file(tmp_path, "", requests="."))
     assert problem.endswith(": this is a folder; expected a file with one path on each line")

@@ -111,6 +111,12 @@ def _left_out(targets: TargetFile) -> str | None:
     )
 
 
+def _looks_like_a_path(file: Path) -> bool:
+    """Say whether a text that names no file may be the path of a request, such as ``/products``."""
+    at_root = file.is_absolute() and file.parent == file.parent.parent
+    return not file.exists() and (at_root or (file.is_absolute() and not file.parent.exists()))
+
+
 def _of_file(file: Path, table: Mapping[str, Any]) -> Read:
     try:
         if form_of(file) is not None:
@@ -124,7 +130,12 @@ def _of_file(file: Path, table: Mapping[str, Any]) -> Read:
             )
         return _of_list(file, open_requests(file), table)
     except BadInput as error:
-        lines = enumerate(str(error).splitlines())
+        said = str(error)
+        if _looks_like_a_path(file):
+            said += (
+                f"; in a study a path is in a list, requests = [{show(str(file))}], and a text names a file"
+            )
+        lines = enumerate(said.splitlines())
         raise own_problems([Problem(("requests", str(index)), line) for index, line in lines]) from None
 
 

@@ -37,7 +37,7 @@ from loadcurve.report.shape_words import (
 )
 from loadcurve.report.shown import Shown
 from loadcurve.result.machine import EXPECTED_VARIABLE, TAKEN
-from loadcurve.result.measures import THROUGHPUT, Measure
+from loadcurve.result.measures import MEASURES, THROUGHPUT, Measure
 from loadcurve.stats.capacity import Capacity, Unjudged, best_first
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.ranking import Ranking
@@ -46,6 +46,9 @@ MOST_CAUSES = 3
 """The answer names the causes of at most this many things that stand out."""
 PEAK_THROUGHPUT = replace(THROUGHPUT, title="peak throughput")
 """What servers are ranked by, each at its own peak."""
+MEDIAN = MEASURES["p50"]
+MOST_WITH_LATENCY = 2
+"""So many servers have their latency in the answer beside the throughput that it is about."""
 MOST_PLACED = 6
 """The first screen places at most this many servers, in whole groups; the ranking has them all."""
 
@@ -104,7 +107,12 @@ def answer(analysis: Analysis) -> Answer:
     peaks = [words for part in analysis.shapes for words in _by_peak(analysis, part)]
     inconclusive = [] if peaks else inconclusive_words(analysis, measure)
     ahead = peaks or inconclusive or _by_ranking(analysis, ranked, measure)
-    said = _without_usable_points(analysis) or [*limited, *ahead] or _without_the_measure(analysis, measure)
+    beside = [] if limited or inconclusive else _latency_too(analysis, ranking, measure)
+    said = (
+        _without_usable_points(analysis)
+        or [*limited, *ahead, *beside]
+        or _without_the_measure(analysis, measure)
+    )
     if peaks:
         # Several slices have a ranking each, so that the first screen places nobody.
         measure = PEAK_THROUGHPUT
@@ -358,6 +366,17 @@ def _latency_of(server: str, known: Known, measure: Measure) -> str:
     ends = known[:1] if len(known) == 1 else [known[0], known[-1]]
     figures = [f"{text.estimate(figure)} {measure.unit}{_at(point)}" for figure, point in ends]
     return f"The {measure.title} of {server} is {units.listing(figures)}."
+
+
+def _latency_too(analysis: Analysis, ranking: Ranking | None, measure: Measure) -> list[str]:
+    """Say from where to where the median goes, of those ahead, where a question asks for latency as well."""
+    is_asked = "latency" in (analysis.run.question or "").lower()
+    if not is_asked or measure.column != THROUGHPUT.column or len(analysis.points) == 1:
+        return []
+    first = [one.server for one in ranking.ranks] if ranking is not None else []
+    curves = {curve.server: _known(curve, MEDIAN) for curve in analysis.curves}
+    names = [name for name in first or curves if len(curves.get(name, [])) > 1]
+    return [_latency_of(name, curves[name], MEDIAN) for name in names[:MOST_WITH_LATENCY]]
 
 
 def _at(point: Point) -> str:

@@ -24,9 +24,11 @@ from loadcurve.report.column import (
     SERVER_WIDTH,
     SERVERS,
     WRAPPED,
+    WRAPPED_FIGURES,
     Cell,
     Column,
     Form,
+    Layout,
     Tabulated,
 )
 from loadcurve.report.columns import Columns
@@ -256,6 +258,11 @@ def _has_too_few(at: CurvePoint, percentile: str) -> bool:
     return min(at.requests.due, default=0) < _required(percentile)
 
 
+def as_wide_as(word: str) -> Layout:
+    """Return a layout of words that break between them, and not within this one."""
+    return {**WRAPPED, "min_width": len(word)}
+
+
 def summary_table(analysis: Analysis) -> Table:
     """Return throughput with its interval, median and p99 of each server at a few points; 80 columns.
 
@@ -283,10 +290,11 @@ def summary_table(analysis: Analysis) -> Table:
         Column(
             analysis.load_kind.per_second,
             lambda row: row.shown(lambda at: text.short_estimate(at.estimate(THROUGHPUT))),
+            WRAPPED_FIGURES,
         ),
         *(Column(f"{name} ms", partial(_percentile_of_row, name)) for name in SHOWN_PERCENTILES),
-        *([Column("limits", partial(_limits_of_row, judged), WRAPPED)] if judged else []),
-        Column("verdict", lambda row: row.verdict, WRAPPED),
+        *([Column("limits", partial(_limits_of_row, judged), as_wide_as("failed"))] if judged else []),
+        Column("verdict", lambda row: row.verdict, as_wide_as("suspect")),
     ]
     return column_table(rows, columns)
 

@@ -36,7 +36,11 @@ class Catalog:
     def __getitem__(self, name: str) -> CatalogEntry:
         """Return the entry of a name; raises BadInput with the nearest known name where there is none."""
         if name not in self._entries:
-            raise BadInput(unknown_name(f"The catalogue has no server `{name}`", name, self._entries))
+            what = (
+                f"The catalogue has no server `{name}` (in a study a program of your own has start = "
+                '"… {port}" in its table, and a server that runs already use = "url" and url = "…")'
+            )
+            raise BadInput(unknown_name(what, name, self._entries))
         return self._entries[name]
 
     def __contains__(self, name: str) -> bool:
