@@ -13,7 +13,7 @@ import pytest
 from loadcurve.analysis.analysis import analyse
 from loadcurve.explain.all import FINDINGS
 from loadcurve.report import text
-from loadcurve.report.answer import MOST_CAUSES, Answer, Group, answer, causes, caution
+from loadcurve.report.answer import MOST_CAUSES, Answer, Group, alike_words, answer, causes, caution
 from loadcurve.report.appearance import appearances
 from loadcurve.report.figures import parts
 from loadcurve.report.leader import leader_words
@@ -23,6 +23,7 @@ from loadcurve.result.folder import Run, read_run
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.outcomes import Verdict, VerdictReason
 from loadcurve.stats.capacity import Capacity, TrialCapacity
+from loadcurve.stats.interval import Estimate
 from loadcurve.stats.ranking import rank
 from loadcurve.stats.slo import parse_objective
 from support import synthetic_run as synthetic
@@ -106,6 +107,17 @@ def test_servers_that_keep_no_limit_are_named_together_behind_those_that_do():
     [limited, _] = answer_of(machine_run(), "p90 < 0.78ms").sentences
     assert limited.startswith("t2.large keeps p90 < 0.78ms up to ")
     assert limited.endswith(" Of the others, t2.micro and t2.medium meet them at no measured load.")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_alike"), [(0.07, 1090.0, True), (5.0, 16.0, False), (None, None, True)]
+)
+def test_capacities_within_the_interval_of_the_best_are_not_told_apart_from_it(low, high, is_alike):
+    trials = (TrialCapacity(9, "exact", None),)
+    best = Capacity(trials, Estimate(24.5, 5.7 if low != 5.0 else 20.0, 104.0, 3, "t"), None)
+    other = Capacity(trials, Estimate(9.0, low, high, 3, "t"), None)
+    said = alike_words(("caddy", best), [("nginx", other), ("never", Capacity(trials, None, None))])
+    assert said == (" By their intervals caddy and nginx cannot be told apart." if is_alike else "")
 
 
 def test_limits_that_hold_again_at_a_higher_load_are_not_said_to_be_met_nowhere():

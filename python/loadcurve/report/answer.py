@@ -230,7 +230,23 @@ def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
     if len(judged) > 1:
         named = [f"{name} {capacity_briefly(one)}" for name, one in others]
         said += f" Of the others, {'; '.join([*first_named(named), *_never(below, unjudged)])}."
-    return said
+    return said + alike_words((best, reached), others)
+
+
+def alike_words(best: tuple[str, Capacity], others: Sequence[tuple[str, Capacity]]) -> str:
+    """Say which capacities are not told apart from the best: one lies within the interval of the other."""
+    first = best[1].load
+    alike = [name for name, one in others if first and one.load and _within(first, one.load)]
+    if not alike:
+        return ""
+    return f" By their intervals {units.listing(first_named([best[0], *alike]))} cannot be told apart."
+
+
+def _within(one: Estimate, other: Estimate) -> bool:
+    return any(
+        of.low is not None and of.high is not None and of.low <= value <= of.high
+        for of, value in ((one, other.value), (other, one.value))
+    )
 
 
 def _by_peak(analysis: Analysis, shaped: SliceShapes) -> list[str]:
