@@ -15,7 +15,7 @@ from loadcurve.loads.http import ClosedLoad
 from loadcurve.loads.verification import AnswerPattern
 from loadcurve.result.records import ContentRecord
 from loadcurve.server import signs
-from loadcurve.server.answers import WebSite, verify_answers
+from loadcurve.server.answers import WebSite, location_of, verify_answers
 from loadcurve.server.asked import Answer, Site
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.transport import CLEAR_TEXT, Transport
@@ -344,6 +344,40 @@ def test_what_helps_is_said_of_an_application_whose_paths_nobody_else_knows(stat
         said[content is None] = failure.value.text
     assert helps in said[True]
     assert helps not in said[False]
+
+
+@pytest.mark.parametrize(
+    ("location", "said", "with_proxy"),
+    [
+        ("/page/", 'It leads to "/page/": name the path', False),
+        ("https://127.0.0.1/page", 'It leads to "https://127.0.0.1/page"', True),
+    ],
+)
+def test_a_redirect_of_an_application_is_named_with_where_it_leads(monkeypatch, location, said, with_proxy):
+    answers = [Answer(301, CONTENT["page"], "")]
+    monkeypatch.setattr("loadcurve.server.answers.answers_to", lambda *_: answers)
+    monkeypatch.setattr("loadcurve.server.answers.location_of", lambda *_: location)
+    with pytest.raises(ServerFailure) as failure:
+        verify_answers(site_at(9), ["/page"], None, load())
+    assert said in failure.value.text
+    assert ("X-Forwarded-Proto" in failure.value.text) == with_proxy
+
+
+def test_the_place_that_a_path_leads_to_is_read_from_the_answer():
+    answer = b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def respond() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=respond)
+        thread.start()
+        assert location_of(site_at(listener.getsockname()[1]), "/page") == "/there"
+        thread.join()
+    assert location_of(site_at(9), "/page") is None
 
 
 def test_a_server_that_hangs_up_on_a_proxy_header_is_told_of_it():

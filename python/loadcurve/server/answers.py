@@ -16,7 +16,7 @@ from loadcurve.loads.grpc import SERVER_STREAM
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.table import LoadTable
 from loadcurve.loads.verification import AnswerPattern, AnswerRule
-from loadcurve.loads.way import SOCKET_HOST, socket_address
+from loadcurve.loads.way import SOCKET_HOST, is_socket, socket_address
 from loadcurve.redaction import own_words
 from loadcurve.result.records import ContentRecord
 from loadcurve.server.asked import Answer, Site, answers_to, plain_load
@@ -205,6 +205,8 @@ class _Asking:
         helps = "" if file is not None else WHAT_HELPS.get(answer.status, "")
         if request.expected is not None and answer.status != http.HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
             helps = ""
+        if helps == _LEADS_ELSEWHERE and request.is_plain:
+            helps = _redirect_words(location_of(self.site, request.path)) or helps
         advice = f"{helps}{self._advice(answer)}"
         if request.expected is not None:
             _require_expected(request.line, answer.status, request.expected, advice)
@@ -232,6 +234,31 @@ class _Asking:
         said = own_words(answer.text) if answer.status >= http.HTTPStatus.BAD_REQUEST else ""
         quoted = f' It says: "{said}"' if said else ""
         return f"{quoted}{f' {PROXY_PROTOCOL_ADVICE}' if is_cause else ''}"
+
+
+def location_of(site: Site, path: str) -> str | None:
+    """Return where a path redirects to; ``None`` where it does not, or is not answered."""
+    host, _, port = site.authority.partition(":")
+    address = site.address if is_socket(site.address) else None
+    try:
+        with answer_within(
+            site.timeout_s, host, int(port or 0), Asked(path), site.transport, address=address
+        ) as answer:
+            return answer.headers["Location"]
+    except (OSError, ValueError, http.client.HTTPException):
+        return None
+
+
+def _redirect_words(location: str | None) -> str:
+    if not location:
+        return ""
+    said = f' It leads to "{own_words(location)}"'
+    if location.startswith("https:"):
+        return (
+            f"{said}. Where the application expects a proxy with TLS in front of it, the header of one may "
+            'do: headers = { X-Forwarded-Proto = "https" } in [load].'
+        )
+    return f"{said}: name the path that it leads to in `requests` of [load]."
 
 
 def _require_expected(request: str, status: int, expected: ExpectedStatuses, advice: str) -> None:
