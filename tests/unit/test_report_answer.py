@@ -367,19 +367,31 @@ def test_under_a_rate_a_server_alone_answers_by_its_latency(run: Run):
     )
 
 
-def test_a_latency_that_no_trial_has_enough_answers_for_is_said_to_be_unknown(run: Run):
+@pytest.mark.parametrize("unknown", [["p99"], ["p50", "p99"]])
+def test_a_latency_that_no_trial_has_enough_answers_for_is_said_to_be_unknown(run: Run, unknown):
     study = {**run.run.study, "load": {**run.run.study["load"], "model": "open"}}
     open_loop = replace(run, run=run.run.model_copy(update={"study": study}))
     alone = [
-        synthetic.with_load(one, latency_ms=one.load.latency_ms.model_copy(update={"p99": None}))
+        synthetic.with_load(one, latency_ms=one.load.latency_ms.model_copy(update=dict.fromkeys(unknown)))
         for one in run.points
         if one.server == "nginx"
     ]
+    first, instead = answer_of(synthetic.with_records(open_loop, alone)).sentences
+    assert first == "The p99 is not known: no trial has enough answers for it; longer loads give more."
     # 42000 * 200 / 209, divided and multiplied by 1.050422.
-    assert answer_of(synthetic.with_records(open_loop, alone)).sentences == [
-        "The p99 is not known: no trial has enough answers for it.",
-        "nginx answers up to 40,191 (38,262 to 42,218) requests/s, at connections = 200.",
+    highest = "nginx answers up to 40,191 (38,262 to 42,218) requests/s, at connections = 200."
+    assert instead.startswith("The p50 of nginx is ") if unknown == ["p99"] else instead == highest
+
+
+def test_two_servers_without_the_latency_asked_for_are_compared_by_their_medians(run: Run):
+    study = {**run.run.study, "load": {**run.run.study["load"], "model": "open"}}
+    open_loop = replace(run, run=run.run.model_copy(update={"study": study}))
+    without = [
+        synthetic.with_load(one, latency_ms=one.load.latency_ms.model_copy(update={"p99": None}))
+        for one in run.points
     ]
+    _, instead, *_ = answer_of(synthetic.with_records(open_loop, without)).sentences
+    assert instead.startswith("Over the curve, nginx has the lowest p50, ")
 
 
 def test_where_all_points_are_invalid_the_answer_gives_the_most_frequent_reason(run: Run):

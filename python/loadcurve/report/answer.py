@@ -302,11 +302,15 @@ def _by_ranking(analysis: Analysis, ranked: RunRanking | None, measure: Measure)
 
 
 def _without_the_measure(analysis: Analysis, measure: Measure) -> list[str]:
-    """Say that the latency that was asked for is not known anywhere, and give the throughput instead."""
+    """Say that the latency that was asked for is not known anywhere, and answer by the median instead.
+
+    Where that is not known either, the throughput is given.
+    """
     if measure.column == THROUGHPUT.column:
         return []
-    unknown = f"The {measure.title} is not known: no trial has enough answers for it."
-    return [unknown, *_each_server(analysis, THROUGHPUT)]
+    unknown = f"The {measure.title} is not known: no trial has enough answers for it; longer loads give more."
+    by_median = _by_ranking(analysis, analysis.ranking(MEDIAN), MEDIAN) or _each_server(analysis, MEDIAN)
+    return [unknown, *(by_median or _each_server(analysis, THROUGHPUT))]
 
 
 def _where(compared: Sequence[Point], points: Sequence[Point]) -> str:
