@@ -187,6 +187,18 @@ def test_requests_with_too_few_answers_for_their_latency_are_said_to_have_none_t
     assert ("each request, new / base" in text) == (factor > 1)
 
 
+def test_a_request_far_from_the_base_that_too_few_trials_show_is_named(tmp_path):
+    def one_trial(name: str, factor: float) -> Analysis:
+        times = REQUESTS | {"POST /echo": REQUESTS["POST /echo"] * factor}
+        records = [requests_run.record("nginx", 10, 0, times)]
+        return analyse(read_run(synthetic.write_run(tmp_path / name, records=records)))
+
+    base, far, near = one_trial("base", 1.0), one_trial("far", 12.0), one_trial("near", 1.5)
+    text = " ".join(printed(comparison_lines(compare_runs(base, far))).split())
+    assert "farthest apart is the p50 of POST /echo, 12.0" in text
+    assert "farthest" not in printed(comparison_lines(compare_runs(base, near)))
+
+
 def test_equal_runs_show_no_row_of_a_request(runs):
     comparison = compare_runs(analysed(runs, "base"), analysed(runs, "base"))
     assert comparison.operations

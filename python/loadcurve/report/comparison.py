@@ -1,5 +1,6 @@
 """Two runs side by side, for people at a terminal and for programs."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -40,6 +41,8 @@ DIGITS = 2
 """Decimals of a ratio."""
 DIGITS_MAX = 5
 """Of one that is shown, where it is near 1."""
+FAR = 2.0
+"""A ratio of this, or its inverse, is named though it is not shown."""
 LONGEST_FACT = 60
 """Characters of a fact that are shown; configurations and lists can be long."""
 
@@ -296,7 +299,8 @@ def _of_operations(changes: Sequence[Change]) -> list[RenderableType]:
     shown = {one: found for one, found in by_operation.items() if any(each.shown for each in found.values())}
     if not shown:
         rows = [*by_operation.values()]
-        return [Text(_not_shown(rows, "request"), "dim"), Text()] if any(map(_lacks_latency, rows)) else []
+        is_of_use = any(map(_lacks_latency, rows)) or bool(_farthest(rows))
+        return [Text(_not_shown(rows, "request"), "dim"), Text()] if is_of_use else []
     columns: list[Column[OperationRow]] = [
         server_column(shown.items(), lambda row: row[0][0]),
         Column("request", lambda row: row[0][1], WORDS),
@@ -319,7 +323,20 @@ def _not_shown(rows: Sequence[dict[str | None, Change]], what: str) -> str:
         f"; of {'it' if len(rows) == 1 else unknown} no latency can be compared, because a load has too few "
         "answers for its p50: longer loads give more"
     )
-    return f"{plural(len(rows), what)} without a difference that is shown{but if unknown else ''}"
+    said = f"{plural(len(rows), what)} without a difference that is shown"
+    return f"{said}{_farthest(rows)}{but if unknown else ''}"
+
+
+def _farthest(rows: Sequence[dict[str | None, Change]]) -> str:
+    """Name the request whose median is farthest from the base's, where trials are too few to show so much."""
+    medians = [row[MEASURES["p50"].column] for row in rows if not _lacks_latency(row)]
+    most = max(medians, key=lambda one: abs(one.ratio.logarithm), default=None)
+    if most is None or abs(most.ratio.logarithm) < math.log(FAR):
+        return ""
+    return (
+        f"; farthest apart is the {most.measure.title}, {ratio_in_words(most)} times the base's, which more "
+        "trials or longer loads would decide"
+    )
 
 
 def _ratio_of_operation(column: str, row: "OperationRow") -> Text:
