@@ -263,6 +263,7 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.hostile_http3
 	$(BIN)/python -m benches.http3_cpu
 	$(BIN)/python -m benches.quic_cases
+	$(BIN)/python -m benches.malformed_http3
 	$(BIN)/python -m benches.grpc_conformance
 	$(BIN)/python -m benches.named_faults
 	$(BIN)/python -m benches.killed_runs

@@ -44,6 +44,7 @@ CAMPAIGNS: Sequence[Campaign] = (
     Campaign("hostile_servers", "servers that do harm, with and without TLS", (), ("--only", "drips a")),
     Campaign("hostile_http2", "servers that do harm over HTTP/2", (), ("--only", "goes away")),
     Campaign("hostile_http3", "servers that do harm over HTTP/3 and QUIC", (), ("--only", "goes away")),
+    Campaign("malformed_http3", "a server of HTTP/3, by Cloudflare's h3i"),
     Campaign("hostile_grpc", "servers that do harm over gRPC", (), ("--only", "compressed")),
     Campaign("hostile_folders", "run folders that were made to do harm", (), ("--only", "hard link")),
     Campaign("bit_flips", "run folders with a bit flipped", (), ("--points", "2", "--every", "97")),
