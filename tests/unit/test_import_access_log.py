@@ -344,3 +344,13 @@ def test_an_access_log_in_place_of_a_list_of_requests_is_named_with_the_command_
     said = str(refused.value)
     assert f"loadcurve import '{log}' --as recording" in said
     assert "\n" not in said
+
+
+def test_requests_that_are_left_out_for_their_method_name_the_option_that_takes_it(tmp_path):
+    log = tmp_path / "access.log"
+    lines = [
+        f'192.0.2.1 - - [29/Nov/2026:10:00:00 +0000] "{one} /a HTTP/1.1" 200 5\n' for one in ("GET", "POST")
+    ]
+    log.write_text("".join(lines * 10))
+    ended = Command(tmp_path).run("import", "access.log", "--as", "requests")
+    assert "10 lines left out, by another method (--method takes it)" in ended.stderr

@@ -27,7 +27,7 @@ class Reason(Enum):
     LOST_BYTES = "with bytes of the path that the log has replaced"
     LONG = "with a path longer than a list may have"
     SWITCHED = "that switched protocols, such as to WebSocket"
-    METHOD = "by another method"
+    METHOD = "by another method (--method takes it)"
     STATUS = "with another status"
 
 

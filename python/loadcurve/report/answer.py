@@ -48,7 +48,7 @@ PEAK_THROUGHPUT = replace(THROUGHPUT, title="peak throughput")
 """What servers are ranked by, each at its own peak."""
 MEDIAN = MEASURES["p50"]
 MOST_WITH_LATENCY = 2
-"""So many servers have their latency in the answer beside the throughput that it is about."""
+"""At most this many servers are named with latency beside throughput."""
 MOST_PLACED = 6
 """The first screen places at most this many servers, in whole groups; the ranking has them all."""
 
