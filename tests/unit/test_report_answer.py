@@ -217,6 +217,8 @@ def test_servers_that_cannot_be_told_apart_are_one_group(run: Run):
     assert [set(group.servers) for group in found.groups] == [{"nginx", "tiny"}]
     assert found.groups[0].places == "1 to 2"
     assert "cannot be told apart" in found.sentences[0]
+    asked = answer_of(asking(synthetic.with_records(run, twins), question="What of its latency?"))
+    assert asked.sentences == found.sentences
 
 
 def test_of_latencies_that_nothing_ranks_the_lowest_is_named_first(run: Run):

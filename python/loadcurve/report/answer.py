@@ -394,6 +394,9 @@ def _latency_too(analysis: Analysis, ranking: Ranking | None, measure: Measure) 
     if not is_asked or measure.column != THROUGHPUT.column or len(analysis.points) == 1:
         return []
     first = [one.server for one in ranking.ranks] if ranking is not None else []
+    if ranking is not None and len(first) > 1 and (not ranking.decides or len(ranking.groups[0]) > 1):
+        # Nobody is ahead.
+        return []
     curves = {curve.server: _known(curve, MEDIAN) for curve in analysis.curves}
     names = [name for name in first or curves if len(curves.get(name, [])) > 1]
     return [_latency_of(name, curves[name], MEDIAN) for name in names[:MOST_WITH_LATENCY]]
