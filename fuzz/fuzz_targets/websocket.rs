@@ -2,7 +2,7 @@
 //! every message ends at most once, and no more is kept or sent than what was received accounts for.
 //!
 //! The first bytes of the input are the lengths of the pieces, over and over; the others are what the server sends: once in
-//! place of its answer to the upgrade, and once behind it.
+//! place of its answer to the upgrade, and once behind it; and once more where it has agreed to compress messages.
 
 #![cfg_attr(fuzzing, no_main)]
 
@@ -11,8 +11,8 @@ use std::iter;
 use loadcurve_fuzz::target;
 use loadcurve_wire::websocket::accept_of;
 use loadcurve_wire::{
-    Body, Event, Exchange, Handshake, HttpExchange, Malformed, MessageKind, Method, Readiness, Request,
-    Target, Version, WebSocket, WebSocketSettings,
+    Body, Event, Exchange, Handshake, HttpExchange, Malformed, MessageKind, Method, PermessageDeflate,
+    Readiness, Request, Target, Version, WebSocket, WebSocketSettings,
 };
 
 use pieces::{PIECE_LENGTHS, pieces};
@@ -34,16 +34,16 @@ struct Connection {
 
 target!(|input: &[u8]| {
     let Some((piece_lengths, bytes)) = input.split_first_chunk::<PIECE_LENGTHS>() else { return };
-    for is_upgraded in [true, false] {
-        let whole = read(iter::once(bytes), is_upgraded);
-        assert_eq!(read(pieces(bytes, *piece_lengths), is_upgraded), whole);
-        assert_eq!(read(bytes.chunks(1), is_upgraded), whole);
+    for (is_upgraded, offers) in [(true, false), (true, true), (false, false), (false, true)] {
+        let whole = read(iter::once(bytes), is_upgraded, offers);
+        assert_eq!(read(pieces(bytes, *piece_lengths), is_upgraded, offers), whole);
+        assert_eq!(read(bytes.chunks(1), is_upgraded, offers), whole);
         // A pong has four bytes more than its ping, for the mask; a close has a code.
         assert!(whole.output.len() <= 3 * bytes.len() + 8);
     }
 });
 
-fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, is_upgraded: bool) -> Connection {
+fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, is_upgraded: bool, offers: bool) -> Connection {
     let request = Request {
         version: Version::Http11,
         method: Method::GET,
@@ -53,7 +53,10 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, is_upgraded: bool) -> Co
         body: Body::Bytes(b"hello"),
         is_chunked: false,
     };
-    let handshake = Handshake::new(&request).expect("the request is sound");
+    let mut handshake = Handshake::new(&request).expect("the request is sound");
+    if offers {
+        handshake = handshake.offering(PermessageDeflate::default());
+    }
     let mut exchange: WebSocket =
         WebSocket::new(MESSAGES, &WebSocketSettings::new(handshake, MessageKind::Text, 1));
     exchange.open();
@@ -61,7 +64,7 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, is_upgraded: bool) -> Co
     exchange.write_output(&mut output);
     let mut open = [false; MESSAGES];
     if is_upgraded {
-        upgrade(&mut exchange, &String::from_utf8_lossy(&output));
+        upgrade(&mut exchange, &String::from_utf8_lossy(&output), offers);
         let template = <WebSocket>::template(&request).expect("the request is sound");
         for (tag, is_open) in open.iter_mut().enumerate() {
             exchange.begin(tag, &template, None, &mut output);
@@ -105,12 +108,13 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, is_upgraded: bool) -> Co
 }
 
 /// Has the request for the upgrade answered.
-fn upgrade(exchange: &mut WebSocket, request: &str) {
+fn upgrade(exchange: &mut WebSocket, request: &str, offers: bool) {
     let key = request.split("\r\n").find_map(|line| line.strip_prefix("Sec-WebSocket-Key: "));
     let accept = accept_of(key.expect("there is a key").as_bytes());
+    let extension = if offers { "Sec-WebSocket-Extensions: permessage-deflate\r\n" } else { "" };
     let answer = format!(
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
-         Sec-WebSocket-Accept: {accept}\r\n\r\n"
+         Sec-WebSocket-Accept: {accept}\r\n{extension}\r\n"
     );
     let received = exchange.receive(answer.as_bytes()).expect("it is sound");
     assert_eq!((received.consumed, received.event), (answer.len(), None));

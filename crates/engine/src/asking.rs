@@ -146,7 +146,8 @@ impl ExchangeVisitor for Asking<'_> {
                 dialogue.and_then(|dialogue| dialogue.ask(template, &mut |part| take_body(place, part)));
             let is_last = answered.is_err();
             outcomes.push(answered.map(|(response, text)| {
-                let Response { status, body_bytes, grpc_status, .. } = response;
+                let Response { status, grpc_status, .. } = response;
+                let body_bytes = response.content_bytes();
                 let of_call = grpc_status.filter(|_| requests.makes_calls());
                 let call = of_call.map(|end| CallEnd { status: end.name(), code: end.code(), text });
                 Answer { status, body_bytes, call }

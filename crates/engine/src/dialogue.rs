@@ -354,7 +354,15 @@ fn read<E: HttpExchange>(
 
 /// What is known of an answer of which this many bytes of its body have come, and which continues.
 fn unfinished(status: u16, body_bytes: u64) -> Response {
-    Response { status, header_bytes: 0, body_bytes, framing_bytes: 0, keep_alive: false, grpc_status: None }
+    Response {
+        status,
+        header_bytes: 0,
+        body_bytes,
+        framing_bytes: 0,
+        inflated_bytes: None,
+        keep_alive: false,
+        grpc_status: None,
+    }
 }
 
 /// What is wrong, with a part of what it is about where there is one.

@@ -7,6 +7,7 @@ use loadcurve_record::{Failure, MismatchedBody, OperationTally, Recorder, SlowRe
 use loadcurve_wire::HttpExchange;
 
 use crate::capacity::Capacity;
+use crate::compression;
 use crate::deliveries;
 use crate::gathered::Gathered;
 use crate::http3_summary::{self, Bodies};
@@ -121,9 +122,10 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
     }
 }
 
-/// Adds what there is of deliveries, where the plan has subscribers. How many answers a connection has says nothing then: most of
+/// Adds what there is of compression, and of deliveries, where the plan has subscribers. How many answers a connection has says nothing then: most of
 /// them listen.
 fn add_deliveries(result: &mut LoadResult, plan: &HttpLoad, recorder: &Recorder, length: Nanos) {
+    result.compression = compression::summary(plan, recorder);
     result.deliveries = deliveries::summary(plan, recorder, length);
     if result.deliveries.is_some() {
         result.connections.replies_per_connection = None;

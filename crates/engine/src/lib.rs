@@ -42,6 +42,7 @@ mod agreement;
 mod asking;
 mod capacity;
 mod clock;
+mod compression;
 mod connection;
 mod deadlines;
 mod deliveries;

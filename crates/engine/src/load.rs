@@ -113,9 +113,8 @@ pub(crate) fn one_delivery<E: HttpExchange<Carrier: Transport> + 'static>(
         ..plan.clone()
     };
     let one = one.with(|http| {
-        let message_type = http.messages.as_ref().and_then(Messages::websocket).map(|one| one.message_type);
-        let message_type = message_type.unwrap_or_default();
-        http.messages = Some(Messages::WebSocket(WebSocket { message_type, subscribers: Some(1) }));
+        let given = http.messages.as_ref().and_then(Messages::websocket).cloned().unwrap_or_default();
+        http.messages = Some(Messages::WebSocket(WebSocket { subscribers: Some(1), ..given }));
     });
     let mut waiting = epoll(plan)?;
     let running = Whole { plan: &one, begins: Begins::WhenReady }.visit::<E>(spoken)?;

@@ -10,6 +10,7 @@ use loadcurve_record::{
 };
 use serde::Serialize;
 
+use crate::compression::CompressionSummary;
 use crate::deliveries::DeliveriesSummary;
 use crate::http3_summary::Http3Summary;
 use crate::kernel::TcpCounters;
@@ -50,6 +51,9 @@ pub struct LoadResult {
     /// Absent where messages do not go to subscribers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Box<DeliveriesSummary>>,
+    /// Absent where no compression of messages was offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compression: Option<Box<CompressionSummary>>,
     /// `None` where the driver does not report it.
     pub bytes: Option<Bytes>,
     /// `None` where answers have no status.

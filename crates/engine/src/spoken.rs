@@ -33,7 +33,7 @@ const HTTP2: Protocol = Protocol { title: "HTTP/2", name: "h2", is_required: tru
 /// As the visitor says.
 pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Result<V::Outcome, StartError> {
     if let Some(Messages::WebSocket(websocket)) = &work.messages {
-        return visit_websocket(work, *websocket, visitor);
+        return visit_websocket(work, websocket, visitor);
     }
     match work.http {
         HttpVersion::Http10 | HttpVersion::Http11 => visitor.visit::<Http1>(HTTP1, ()),
@@ -59,7 +59,7 @@ pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Res
 /// Runs `visitor` with the exchange of a plan whose requests are messages of WebSocket.
 fn visit_websocket<V: ProtocolVisitor>(
     work: &Http,
-    websocket: plan::WebSocket,
+    websocket: &plan::WebSocket,
     visitor: V,
 ) -> Result<V::Outcome, StartError> {
     if work.http == HttpVersion::Http2 {

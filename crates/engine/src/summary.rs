@@ -79,6 +79,7 @@ impl Summary {
             http3: None,
             messages: None,
             deliveries: None,
+            compression: None,
             bytes: shows_answers.then(|| Bytes::from(recorder)),
             status: shows_answers.then(|| recorder.statuses.answered()),
             statuses: shows_answers.then(|| recorder.statuses.in_order()),

@@ -50,6 +50,7 @@ impl Verdict {
         verdict.judge_stationarity(evidence);
         verdict.note_broken_off(evidence);
         verdict.note_redirections(evidence);
+        verdict.note_declined(evidence);
         verdict.note_unix_socket(evidence);
         verdict.note_missing_percentiles(evidence);
         verdict.note_warm_up(evidence);

@@ -6,7 +6,7 @@ use crate::limits::DURATION_S_MAX;
 use crate::{Grpc, InvalidPlan, Nanos};
 
 /// What the answers of a load are streams of, with what belongs to that alone.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Messages {
     /// Each body is a stream of events.
@@ -18,7 +18,7 @@ pub enum Messages {
 }
 
 /// Messages of WebSocket.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebSocket {
     /// What the messages that are sent are.
@@ -27,6 +27,9 @@ pub struct WebSocket {
     /// next message answers the one that was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subscribers: Option<usize>,
+    /// The extension that is offered, as the handshake says it: permessage-deflate with its parameters (RFC 7692).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extension: Option<String>,
 }
 
 /// What a message is.
@@ -174,7 +177,7 @@ mod tests {
         assert_eq!(Events::default().stream_for(), Nanos::NEVER);
         assert!(read(r#"{"events": {"no_such_key": 1}}"#).is_err());
         assert_eq!(read(r#"{"websocket": {}}"#).unwrap(), Messages::WebSocket(WebSocket::default()));
-        let binary = WebSocket { message_type: MessageType::Binary, subscribers: None };
+        let binary = WebSocket { message_type: MessageType::Binary, ..WebSocket::default() };
         assert_eq!(
             read(r#"{"websocket": {"message_type": "binary"}}"#).unwrap(),
             Messages::WebSocket(binary)

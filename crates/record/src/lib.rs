@@ -24,6 +24,7 @@
 
 mod agreements;
 mod classes;
+mod compression;
 mod datagrams;
 mod delays;
 mod deliveries;
@@ -52,6 +53,7 @@ pub use agreements::{Agreement, Agreements, Handshake, HandshakeTimes};
 pub use classes::{
     Class, Counts, Failure, FailureCounts, FailureRow, Origin, StatusClass, StatusCounts, StatusRow,
 };
+pub use compression::{Compression, Spared};
 pub use datagrams::DatagramCounts;
 pub use delays::delays;
 pub use deliveries::{Deliveries, Step, Subscribers};

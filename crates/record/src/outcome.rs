@@ -21,6 +21,8 @@ pub struct Shown {
     pub header_bytes: u64,
     /// Bytes of the body, decoded.
     pub body_bytes: u64,
+    /// The length of what the body says: its own, unless it was inflated.
+    pub content_bytes: u64,
     /// Bytes of chunk framing, trailers and interim answers.
     pub framing_bytes: u64,
 }

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::gap::{Answered, Gap};
 use crate::series::{Period, Series};
 use crate::{
-    Agreements, Answer, BrokenOff, Deliveries, Disruptions, Endings, Explanations, FailedRequest, Failure,
-    FailureCounts, Handshake, HandshakeTimes, IdleEnds, Messages, MismatchedBody, Multiplexing,
-    OperationTally, Quic, Retransmits, Shown, SlowRequest, Slowest, Statuses, TimeHistogram, Window,
+    Agreements, Answer, BrokenOff, Compression, Deliveries, Disruptions, Endings, Explanations,
+    FailedRequest, Failure, FailureCounts, Handshake, HandshakeTimes, IdleEnds, Messages, MismatchedBody,
+    Multiplexing, OperationTally, Quic, Retransmits, Shown, SlowRequest, Slowest, Statuses, TimeHistogram,
+    Window,
 };
 
 mod balance;
@@ -128,6 +129,9 @@ pub struct Recorder {
     /// What a protocol's limits on requests that are under way together did; nothing where it has none.
     #[serde(default)]
     pub multiplexing: Multiplexing,
+    /// What was counted of compressed messages; nothing where none were offered.
+    #[serde(default)]
+    pub compression: Compression,
     /// What was counted of QUIC and of HTTP/3 on it; nothing where they are not spoken.
     #[serde(default)]
     pub quic: Quic,
@@ -343,7 +347,7 @@ impl Recorder {
             self.tally(answer.operation).answered_wrongly += 1;
         }
         if shown.has_content {
-            self.tally(answer.operation).note_body(shown.body_bytes);
+            self.tally(answer.operation).note_body(shown.content_bytes);
         }
         self.first_byte.record(shown.first_byte - answer.sent);
         self.transfer.record(answer.done - shown.first_byte);
@@ -403,7 +407,7 @@ impl Recorder {
     pub fn mismatched(&mut self, answer: &Answer) -> Option<SlowCandidate> {
         let level = self.level_of(answer.due);
         if let (true, Some(shown)) = (level.window.measures(answer.due), &answer.shown) {
-            let found = MismatchedBody { number: answer.number, bytes: shown.body_bytes };
+            let found = MismatchedBody { number: answer.number, bytes: shown.content_bytes };
             level.tally(answer.operation).mismatched_body.get_or_insert(found);
         }
         self.failed(&answer.failed(Failure::Mismatch))
@@ -528,6 +532,7 @@ impl Recorder {
 
     fn merge_messages(&mut self, other: &Self) {
         self.messages.merge(&other.messages);
+        self.compression.merge(&other.compression);
         self.deliveries.merge(&other.deliveries);
     }
 

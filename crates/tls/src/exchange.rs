@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use loadcurve_wire::{
-    Agreement, BodyPart, Event, Exchange, Http2Counts, HttpExchange, InvalidRequest, Malformed, Moment,
-    Readiness, Received, Request, Stream, Tag, WrittenBody,
+    Agreement, BodyPart, CompressionCounts, Event, Exchange, Http2Counts, HttpExchange, InvalidRequest,
+    Malformed, Moment, Readiness, Received, Request, Stream, Tag, WrittenBody,
 };
 use rustls::Error;
 
@@ -241,6 +241,10 @@ impl<E: HttpExchange<Carrier = Stream>> HttpExchange for Tls<E> {
 
     fn take_counts(&mut self) -> Option<Http2Counts> {
         self.inner.take_counts()
+    }
+
+    fn take_compression_counts(&mut self) -> Option<CompressionCounts> {
+        self.inner.take_compression_counts()
     }
 }
 

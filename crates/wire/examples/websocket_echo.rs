@@ -1,8 +1,9 @@
 //! A client that sends back each message of a server, as suites of cases for WebSocket want one.
 //!
 //! `cargo run --release -p loadcurve-wire --example websocket_echo HOST:PORT` runs all cases of the suite that listens there, such
-//! as `kosoku --mode fuzzingserver --exclude '12.*' --exclude '13.*' HOST:PORT` (a Python package; 12 and 13 are of compression, which no
-//! load offers). The suite prints what failed. The exchange of a load judges what comes, answers pings and closes. It awaits an answer to each message of its own, so that
+//! as `kosoku --mode fuzzingserver HOST:PORT` (a Python package). The suite prints what failed. With the offer of an extension behind it,
+//! such as `"permessage-deflate; client_max_window_bits"`, the cases of compression are run, too. The exchange of a load judges what
+//! comes, answers pings and closes. It awaits an answer to each message of its own, so that
 //! the first one is begun and not sent, and each one that is sent back awaits the next.
 
 use std::error::Error;
@@ -11,8 +12,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Handshake, HttpExchange as _, MessageKind, Method, Readiness, Received,
-    Request, Target, Version, WebSocket, WebSocketSettings,
+    Body, Event, Exchange as _, Handshake, HttpExchange as _, MessageKind, Method, PermessageDeflate,
+    Readiness, Received, Request, Target, Version, WebSocket, WebSocketSettings,
 };
 
 type Failure = Box<dyn Error>;
@@ -21,24 +22,31 @@ type Failure = Box<dyn Error>;
 const SILENCE_MAX: Duration = Duration::from_secs(20);
 const AGENT: &str = "loadcurve";
 
+const OPCODE: u8 = 0x0f;
 /// In place of a length: it follows in as many bytes.
 const TWO_BYTES: u8 = 126;
 const EIGHT_BYTES: u8 = 127;
 
 fn main() -> Result<(), Failure> {
-    let address = std::env::args().nth(1).ok_or("usage: websocket_echo HOST:PORT")?;
-    let count: usize = talk(&address, "/getCaseCount", false)?.trim().parse()?;
+    let address = std::env::args().nth(1).ok_or("usage: websocket_echo HOST:PORT [OFFER]")?;
+    let offer = std::env::args().nth(2).map(|offer| PermessageDeflate::offer(&offer)).transpose()?;
+    let count: usize = talk(&address, "/getCaseCount", None, false)?.trim().parse()?;
     for case in 1..=count {
-        talk(&address, &format!("/runCase?case={case}&agent={AGENT}"), true)
+        talk(&address, &format!("/runCase?case={case}&agent={AGENT}"), offer, true)
             .map_err(|failure| format!("case {case} of {count}: {failure}"))?;
     }
-    talk(&address, &format!("/updateReports?agent={AGENT}"), false)?;
+    talk(&address, &format!("/updateReports?agent={AGENT}"), None, false)?;
     println!("{count} cases were run; the suite has written what they showed");
     Ok(())
 }
 
 /// Talks on one connection until it is over; gives the text of its last message.
-fn talk(address: &str, target: &str, sends_back: bool) -> Result<String, Failure> {
+fn talk(
+    address: &str,
+    target: &str,
+    offer: Option<PermessageDeflate>,
+    sends_back: bool,
+) -> Result<String, Failure> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(SILENCE_MAX))?;
     stream.set_nodelay(true)?;
@@ -51,7 +59,12 @@ fn talk(address: &str, target: &str, sends_back: bool) -> Result<String, Failure
         body: Body::Bytes(b""),
         is_chunked: false,
     };
-    let settings = WebSocketSettings::new(Handshake::new(&request)?, MessageKind::Text, 1);
+    let handshake = Handshake::new(&request)?;
+    let handshake = match offer {
+        Some(offer) => handshake.offering(offer),
+        None => handshake,
+    };
+    let settings = WebSocketSettings::new(handshake, MessageKind::Text, 1);
     let mut exchange: WebSocket = WebSocket::new(1, &settings);
     exchange.open();
     let empty = <WebSocket>::template(&request)?;
@@ -86,38 +99,21 @@ fn talk(address: &str, target: &str, sends_back: bool) -> Result<String, Failure
             }
             bytes = &bytes[consumed..];
             if let Some(Event::Answered(..)) = event {
-                exchange.begin(0, &empty, None, &mut Vec::new());
                 // Pings in the middle of the message came before its end.
                 exchange.write_output(&mut output);
+                let back = <WebSocket>::template(&Request { body: Body::Bytes(&message), ..request })?;
+                let begin = output.len();
+                exchange.begin(0, &back, None, &mut output);
                 if sends_back {
-                    write_message(frames.kind, &message, &mut output);
+                    output[begin] = output[begin] & !OPCODE | frames.kind;
+                } else {
+                    output.truncate(begin);
                 }
                 last = String::from_utf8_lossy(&message).into_owned();
                 message.clear();
             }
         }
     }
-}
-
-/// Writes a message as one frame with a mask of zeros. The longest form of a length is allowed for none but long ones
-/// (RFC 6455 §5.2).
-fn write_message(kind: u8, body: &[u8], to: &mut Vec<u8>) {
-    const MASKED: u8 = 0x80;
-    to.push(0x80 | kind);
-    let length = (body.len() as u64).to_be_bytes();
-    match body.len() {
-        0..=125 => to.push(MASKED | length[7]),
-        126..=65_535 => {
-            to.push(MASKED | TWO_BYTES);
-            to.extend(&length[6..]);
-        }
-        _ => {
-            to.push(MASKED | EIGHT_BYTES);
-            to.extend(length);
-        }
-    }
-    to.extend([0; 4]);
-    to.extend(body);
 }
 
 /// The frames of a server, of which an exchange does not say whether they are text.

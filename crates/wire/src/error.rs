@@ -1,6 +1,7 @@
 //! Why a response could not be read.
 
 mod answer;
+mod deflate;
 mod grpc;
 mod http2;
 mod http3;
@@ -10,6 +11,7 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
 pub use answer::AnswerError;
+pub use deflate::DeflateError;
 pub use grpc::GrpcError;
 pub(crate) use http2::INITIAL_WINDOW_SIZE;
 pub use http2::{ErrorCode, HpackError, Http2Error};

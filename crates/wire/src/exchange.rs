@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use crate::compression_counts::CompressionCounts;
 use crate::error::{ErrorCode, Http3Code, Malformed};
 use crate::grpc_status::GrpcStatus;
 use crate::http2_counts::Http2Counts;
@@ -266,6 +267,11 @@ pub trait HttpExchange: Exchange<Answer = Response> {
     /// Takes what was counted of the connection since it was opened, or since this was last taken; nothing where a protocol
     /// counts nothing, and before the peer has said how it speaks.
     fn take_counts(&mut self) -> Option<Http2Counts> {
+        None
+    }
+
+    /// The same of the compression of messages; nothing where none was offered, or before that was answered.
+    fn take_compression_counts(&mut self) -> Option<CompressionCounts> {
         None
     }
 

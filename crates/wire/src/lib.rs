@@ -38,6 +38,7 @@ mod answer;
 mod bytes;
 mod chunked;
 mod compression;
+mod compression_counts;
 mod error;
 mod events;
 mod exchange;
@@ -52,6 +53,7 @@ mod http2_counts;
 mod http3_counts;
 mod last_event_id;
 mod lines;
+mod permessage_deflate;
 mod proxy_protocol;
 mod request;
 mod response;
@@ -59,7 +61,10 @@ mod template;
 mod tunnel;
 pub mod websocket;
 
-pub use error::{AnswerError, ClosedEarly, GrpcError, Malformed, QuicCode, Section, WebSocketError};
+pub use compression_counts::{CompressionCounts, Spared};
+pub use error::{
+    AnswerError, ClosedEarly, DeflateError, GrpcError, Malformed, QuicCode, Section, WebSocketError,
+};
 pub use events::{EventLines, EventReader, EventStream, Piece};
 pub use exchange::{
     Agreement, BodyPart, Carrier, CutOf, DatagramBytes, Datagrams, Event, Exchange, HttpExchange, Moment,
@@ -72,6 +77,7 @@ pub use h3::{Http3, Http3Code, Http3Error, Http3Settings, Http3Template};
 pub use http1::{Http1, Http1Template};
 pub use http2_counts::Http2Counts;
 pub use http3_counts::{Announced, Http3Counts, QuicCounts, QuicEnd, QuicHandshake, QuicHandshakeKind};
+pub use permessage_deflate::{InvalidOffer, PermessageDeflate};
 pub use proxy_protocol::{Ends, proxy_header, proxy_line};
 pub use request::{Body, InvalidRequest, Method, Request, RequestKind, Target, Version, is_path};
 pub use response::{Limits, Progress, Response, ResponseParser};

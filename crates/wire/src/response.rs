@@ -34,10 +34,20 @@ pub struct Response {
     /// Length of what frames the body (chunk size lines, line ends after chunks, trailers) and of interim (1xx)
     /// responses.
     pub framing_bytes: u64,
+    /// Length of a message of WebSocket once it is inflated; `None` where it was not compressed.
+    pub inflated_bytes: Option<u64>,
     /// Whether the connection may carry another request.
     pub keep_alive: bool,
     /// How a call of gRPC has ended, where the last header block of an answer of HTTP/2 says so.
     pub grpc_status: Option<GrpcStatus>,
+}
+
+impl Response {
+    /// Length of what was said: that of the body, inflated where this was done.
+    #[must_use]
+    pub fn content_bytes(&self) -> u64 {
+        self.inflated_bytes.unwrap_or(self.body_bytes)
+    }
 }
 
 /// What one slice of bytes brought.
@@ -234,6 +244,7 @@ impl ResponseBody {
             header_bytes,
             body_bytes: 0,
             framing_bytes: interim_bytes,
+            inflated_bytes: None,
             keep_alive,
             grpc_status: None,
         };

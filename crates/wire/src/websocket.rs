@@ -17,6 +17,8 @@
 
 mod accept;
 mod close;
+mod compression;
+mod deflate;
 mod frame;
 mod handshake;
 mod http2;
@@ -33,6 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::chunked::shorter;
+use crate::compression_counts::CompressionCounts;
 use crate::error::{Malformed, WebSocketError};
 use crate::exchange::{
     BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Refusal, Stream, Tag, WrittenBody,
@@ -41,12 +44,14 @@ use crate::request::{InvalidRequest, Request};
 use crate::response::Response;
 
 use close::Close;
+use compression::Compression;
 use frame::{Opcode, write_control, write_header};
 use handshake::{Progress, Upgrading};
 use incoming::{ANSWERED, Incoming, Said};
 use random::Random;
 
 pub use accept::accept_of;
+pub use deflate::INFLATED_BYTES_MAX;
 pub use frame::{CONTROL_BYTES_MAX, mask};
 pub use handshake::Handshake;
 pub use http2::{WebSocketHttp2, WebSocketHttp2Settings};
@@ -107,6 +112,7 @@ pub struct WebSocket<const FANS_OUT: bool = false> {
     /// The message that is being written, where it is read meanwhile.
     upload: Option<Upload>,
     incoming: Incoming,
+    compression: Compression,
     /// How the peer has closed the connection.
     closed: Option<Close>,
     is_over: bool,
@@ -145,6 +151,7 @@ impl<const FANS_OUT: bool> Exchange for WebSocket<FANS_OUT> {
             awaited: VecDeque::with_capacity(most),
             upload: None,
             incoming: Incoming::default(),
+            compression: Compression::default(),
             closed: None,
             is_over: true,
             refused: None,
@@ -157,6 +164,7 @@ impl<const FANS_OUT: bool> Exchange for WebSocket<FANS_OUT> {
         self.awaited.clear();
         self.upload = None;
         self.incoming.reset();
+        self.compression = Compression::default();
         self.closed = None;
         self.is_over = false;
         self.refused = None;
@@ -211,6 +219,12 @@ impl<const FANS_OUT: bool> Exchange for WebSocket<FANS_OUT> {
         let marker = open.filter(|_| FANS_OUT).unwrap_or_default();
         if !FANS_OUT {
             self.awaited.push_back(tag);
+        }
+        if let Some(window_bits) = self.compression.window_bits
+            && let Some(deflated) = template.deflated(window_bits)
+        {
+            self.compression.write(deflated, template.body_bytes(), (opcode, key), marker, to);
+            return;
         }
         write_header(opcode, template.body_bytes() + marker.len() as u64, key, to);
         let begin = to.len();
@@ -314,6 +328,10 @@ impl<const FANS_OUT: bool> HttpExchange for WebSocket<FANS_OUT> {
     ) {
         self.begin(tag, template, target, to);
     }
+
+    fn take_compression_counts(&mut self) -> Option<CompressionCounts> {
+        self.compression.take()
+    }
 }
 
 impl<const FANS_OUT: bool> WebSocket<FANS_OUT> {
@@ -327,7 +345,13 @@ impl<const FANS_OUT: bool> WebSocket<FANS_OUT> {
         if let Some(upgrading) = &mut self.upgrading {
             match upgrading.receive(&self.settings.handshake, bytes)? {
                 Progress::UnderWay => return Ok(Received { consumed: bytes.len(), event: None }),
-                Progress::Upgraded { consumed: of_head } => consumed = of_head,
+                Progress::Upgraded { consumed: of_head, deflate } => {
+                    consumed = of_head;
+                    self.compression.agree(self.settings.handshake.deflate, deflate);
+                    if deflate.is_some() {
+                        self.incoming.take_compressed();
+                    }
+                }
             }
             self.upgrading = None;
         }
@@ -339,6 +363,7 @@ impl<const FANS_OUT: bool> WebSocket<FANS_OUT> {
             match said {
                 None => break,
                 Some(Said::Message(message)) => {
+                    self.compression.count(&message);
                     // It answers the oldest message of the client.
                     self.awaited.pop_front();
                     let event = tag.map(|tag| Event::Answered(tag, message.answer(0)));

@@ -57,6 +57,7 @@ fn answered(tag: Tag, body_bytes: u64, header_bytes: usize) -> Event {
         header_bytes,
         body_bytes,
         framing_bytes: 0,
+        inflated_bytes: None,
         keep_alive: true,
         grpc_status: None,
     };

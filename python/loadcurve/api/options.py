@@ -113,6 +113,8 @@ class LoadOptions(TypedDict, total=False):
     """How many messages a client_stream call of gRPC has."""
     message_type: Literal["text", "binary"] | None
     """WebSocket: text or binary messages; default text."""
+    extension: str | None
+    """WebSocket: offer to compress messages, such as permessage-deflate."""
     message_size: str | None
     """WebSocket, gRPC: messages of this size, of letters."""
     subscribers: int | None

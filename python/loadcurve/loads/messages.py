@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from loadcurve.loads.extension import Extension
 from loadcurve.loads.grpc import Grpc, GrpcTable
 from loadcurve.loads.option import CommandLine, OfMessages, OnlyOver, OtherTools, Planned, Shown
 from loadcurve.loads.sized import MessageSize
@@ -101,6 +102,24 @@ class MessagesTable(LoadTable):
         OWN_MESSAGES,
     ] = None
     """With WebSocket: whether messages are sent as text, which is UTF-8 (the default), or as bytes."""
+    extension: Annotated[
+        Extension | None,
+        CommandLine(
+            "--extension",
+            help="WebSocket: offer to compress messages, such as permessage-deflate.",
+            metavar="OFFER",
+            panel="Messages",
+            place=102,
+        ),
+        Planned("messages"),
+        OfMessages((WEBSOCKET,)),
+        OnlyOver((HTTP1_1,)),
+        OWN_MESSAGES,
+    ] = None
+    """With WebSocket over HTTP/1.1: an offer to compress messages (RFC 7692), as the handshake has it:
+    "permessage-deflate", or with parameters such as "; server_no_context_takeover". Each message is deflated
+    once, by itself. Nothing is offered unless it is set.
+    """
     message_bytes: Annotated[
         MessageSize | None,
         CommandLine(

@@ -15,6 +15,7 @@ from loadcurve.loads.rates import RECORDED, Rate
 from loadcurve.loads.record import HttpAsRun, LoadAsRun
 from loadcurve.protocol import GRPC, STREAMED, WEBSOCKET
 from loadcurve.report.column import FIGURES, NAMES, WORDS, WRAPPED, WRAPPED_FIGURES, Column
+from loadcurve.report.compression import compression_in_words
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.load_operations import operations_of_load
@@ -295,6 +296,8 @@ def _of_protocols(result: LoadResult) -> Iterator[tuple[str, str]]:
     if result.deliveries is not None:
         yield "deliveries", _deliveries(result.deliveries)
         yield "subscribers", _subscribers(result.deliveries.subscribers)
+    if result.compression is not None:
+        yield "compression", compression_in_words(result.compression)
 
 
 def _statuses(result: LoadResult) -> str:

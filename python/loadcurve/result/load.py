@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from loadcurve.loads.record import LoadAsRun
 from loadcurve.record import Count, Many, Record, Time, contradiction
+from loadcurve.result.compression import CompressionResult
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator, Kernel, LoadMachines, ToolRecord
 from loadcurve.result.http3 import Http3Result
@@ -382,6 +383,8 @@ class LoadResult(Record):
     messages: MessagesResult | None = None
     deliveries: DeliveriesResult | None = None
     """``None`` where an answer is a whole; records may lack it."""
+    compression: CompressionResult | None = None
+    """``None`` where no compression of messages was offered; records may lack it."""
     bytes: Bytes | None
     """``None`` for a database, whose driver hides it."""
     status: StatusClasses | None

@@ -96,6 +96,7 @@ fn record(recorder: &mut Recorder, number: u64, outcome: &Outcome) {
                 header_bytes: 9,
                 body_bytes,
                 framing_bytes: 0,
+                inflated_bytes: None,
                 keep_alive: true,
                 grpc_status: None,
             },

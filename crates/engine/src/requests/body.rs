@@ -33,6 +33,17 @@ impl BodyFile {
         Ok(Self { file, length })
     }
 
+    /// All of it.
+    ///
+    /// # Errors
+    /// It cannot be read any more.
+    pub(crate) fn whole(&self) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        self.append(0, usize::MAX, &mut bytes)
+            .map_err(|_| "the file with the body of the requests was cut off".to_owned())?;
+        Ok(bytes)
+    }
+
     pub(crate) fn length(&self) -> u64 {
         self.length
     }

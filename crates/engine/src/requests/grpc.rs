@@ -153,7 +153,15 @@ mod tests {
     use super::{class, failure, is_http_right, messages_of_call, timeout_field};
 
     fn response(status: u16, grpc_status: Option<GrpcStatus>) -> Response {
-        Response { status, header_bytes: 1, body_bytes: 5, framing_bytes: 0, keep_alive: true, grpc_status }
+        Response {
+            status,
+            header_bytes: 1,
+            body_bytes: 5,
+            framing_bytes: 0,
+            inflated_bytes: None,
+            keep_alive: true,
+            grpc_status,
+        }
     }
 
     #[test]

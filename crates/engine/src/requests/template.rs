@@ -7,13 +7,16 @@ use std::sync::Arc;
 use loadcurve_plan::{Body, Expectation, HttpLoad, HttpVersion, Messages, Request};
 use loadcurve_wire::{
     Body as WireBody, HttpExchange, InvalidRequest, Method, PROXY_AUTHORIZATION, Request as WireRequest,
-    RequestKind, Response, Target, Version,
+    RequestKind, Response, Target, Version, websocket::INFLATED_BYTES_MAX,
 };
 
 use crate::error::StartError;
 use crate::requests::body::BodyFile;
 use crate::requests::body_lines::body_lines;
 use crate::requests::grpc;
+
+/// A longer message in a file is sent from there, uncompressed.
+const COMPRESSED_BYTES_MAX: u64 = INFLATED_BYTES_MAX;
 
 /// A request of the plan as its exchange writes it, and what else a worker must know of it.
 pub(crate) struct Template<E: HttpExchange> {
@@ -46,7 +49,7 @@ impl<E: HttpExchange> Template<E> {
     /// Whether a successful answer has another body than the one that was verified.
     pub(crate) fn is_mismatched_by(&self, response: &Response) -> bool {
         let successful = (200..300).contains(&response.status);
-        successful && self.expected_body_bytes.is_some_and(|expected| expected != response.body_bytes)
+        successful && self.expected_body_bytes.is_some_and(|expected| expected != response.content_bytes())
     }
 }
 
@@ -77,9 +80,8 @@ impl<'a> Templates<'a> {
         request: &Request,
         targets: Targets,
     ) -> Result<Template<E>, StartError> {
-        let lines;
+        let (lines, messages);
         let mut more_lines: &[Vec<u8>] = &[];
-        let messages;
         let grpc = self.plan.work.messages.as_ref().and_then(Messages::grpc);
         let (body, wire_body) = match &request.body {
             body if let Some(grpc) = grpc => {
@@ -91,8 +93,13 @@ impl<'a> Templates<'a> {
             Body::Bytes(bytes) => (None, WireBody::Bytes(bytes)),
             Body::File(path) => {
                 let file = self.body_file(path)?;
-                let length = file.length();
-                (Some(file), WireBody::Following(length))
+                match self.compressed(&file)? {
+                    Some(bytes) => {
+                        messages = bytes;
+                        (None, WireBody::Bytes(&messages))
+                    }
+                    None => (Some(Arc::clone(&file)), WireBody::Following(file.length())),
+                }
             }
             Body::Lines { file } => {
                 lines = body_lines(file).map_err(StartError::Plan)?;
@@ -114,11 +121,7 @@ impl<'a> Templates<'a> {
         let wire = WireRequest {
             version: version_of(self.plan.work.http),
             method,
-            target: match targets {
-                Targets::Same => Target::Fixed(&whole),
-                Targets::Varying if is_absolute => Target::VaryingBehind(&prefix),
-                Targets::Varying => Target::Varying,
-            },
+            target: target_of(targets, &whole, &prefix),
             authority: &self.plan.work.authority,
             headers: &headers,
             body: wire_body,
@@ -140,6 +143,16 @@ impl<'a> Templates<'a> {
         })
     }
 
+    /// The bytes of a message in a file, where it may have to be compressed.
+    fn compressed(&self, file: &BodyFile) -> Result<Option<Vec<u8>>, StartError> {
+        let websocket = self.plan.work.messages.as_ref().and_then(Messages::websocket);
+        if websocket.is_none_or(|websocket| websocket.extension.is_none()) {
+            return Ok(None);
+        }
+        let is_short = file.length() <= COMPRESSED_BYTES_MAX;
+        is_short.then(|| file.whole().map_err(StartError::Plan)).transpose()
+    }
+
     fn body_file(&mut self, path: &PathBuf) -> Result<Arc<BodyFile>, StartError> {
         if let Some(file) = self.bodies.get(path) {
             return Ok(Arc::clone(file));
@@ -147,6 +160,15 @@ impl<'a> Templates<'a> {
         let file = Arc::new(BodyFile::open(path).map_err(StartError::Plan)?);
         self.bodies.insert(path.clone(), Arc::clone(&file));
         Ok(file)
+    }
+}
+
+/// Where requests go: all to the same, or behind what they have in common.
+fn target_of<'a>(targets: Targets, whole: &'a str, prefix: &'a str) -> Target<'a> {
+    match targets {
+        Targets::Same => Target::Fixed(whole),
+        Targets::Varying if prefix.is_empty() => Target::Varying,
+        Targets::Varying => Target::VaryingBehind(prefix),
     }
 }
 

@@ -5,9 +5,11 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::str;
 
 use loadcurve_plan::{self as plan, Http, MessageType, Request, Requests};
+use loadcurve_record::{self as record, Compression};
 use loadcurve_wire::{
-    Body, Handshake, Http2Settings, InvalidRequest, MessageKind, Method, Request as WireRequest, Target,
-    Version, WebSocketHttp2Settings, WebSocketSettings, websocket::Text,
+    Body, CompressionCounts, Handshake, Http2Settings, InvalidRequest, MessageKind, Method,
+    PermessageDeflate, Request as WireRequest, Spared, Target, Version, WebSocketHttp2Settings,
+    WebSocketSettings, websocket::Text,
 };
 
 use super::body::BodyFile;
@@ -24,10 +26,17 @@ const PART_BYTES: usize = 64 * 1024;
 /// The handshake cannot be sent, or a message that is to be text is none.
 pub(crate) fn websocket_settings(
     work: &Http,
-    websocket: plan::WebSocket,
+    websocket: &plan::WebSocket,
 ) -> Result<WebSocketSettings, StartError> {
+    let offer = websocket.extension.as_deref().map(PermessageDeflate::offer).transpose();
+    let offer = offer.map_err(|invalid| StartError::Plan(invalid.to_string()))?;
     settings(work, websocket, |request, kind, seed| {
-        Handshake::new(request).map(|handshake| WebSocketSettings::new(handshake, kind, seed))
+        let handshake = Handshake::new(request)?;
+        let handshake = match offer {
+            Some(offer) => handshake.offering(offer),
+            None => handshake,
+        };
+        Ok(WebSocketSettings::new(handshake, kind, seed))
     })
 }
 
@@ -37,7 +46,7 @@ pub(crate) fn websocket_settings(
 /// As for [`websocket_settings`].
 pub(crate) fn websocket_http2_settings(
     work: &Http,
-    websocket: plan::WebSocket,
+    websocket: &plan::WebSocket,
     http2: Http2Settings,
 ) -> Result<WebSocketHttp2Settings, StartError> {
     settings(work, websocket, |request, kind, seed| WebSocketHttp2Settings::new(request, kind, seed, http2))
@@ -46,7 +55,7 @@ pub(crate) fn websocket_http2_settings(
 /// What `make` makes of the request for a WebSocket, of what its messages are, and of a seed.
 fn settings<S>(
     work: &Http,
-    websocket: plan::WebSocket,
+    websocket: &plan::WebSocket,
     make: impl FnOnce(&WireRequest<'_>, MessageKind, u64) -> Result<S, InvalidRequest>,
 ) -> Result<S, StartError> {
     let Requests::Given(requests) = &work.requests else {
@@ -77,6 +86,18 @@ fn settings<S>(
     // Another key and another mask each time, also where a load is repeated.
     let seed = RandomState::new().hash_one(&first.target);
     make(&request, kind, seed).map_err(|invalid| StartError::Plan(invalid.to_string()))
+}
+
+/// Adds what was counted of a connection's compression to what is counted of all.
+pub(super) fn add(all: &mut Compression, connection: &CompressionCounts) {
+    match connection.agreed {
+        Some(agreed) => all.agree(&agreed.to_string(), 1),
+        None => all.declined += 1,
+    }
+    let spared =
+        |Spared { messages, bytes, compressed_bytes }| record::Spared { messages, bytes, compressed_bytes };
+    all.sent.merge(spared(connection.sent));
+    all.received.merge(spared(connection.received));
 }
 
 /// Sees that the message of a request is UTF-8: a server closes the connection of a text that is not.

@@ -5,7 +5,7 @@ use loadcurve_record::{Failure, Multiplexing, Recorder, Shown, StatusClass};
 use loadcurve_wire::{BodyPart, ErrorCode, Http2Counts, HttpExchange, Refusal, Response, Tag};
 
 use super::{RequestSource, TargetReader};
-use super::{grpc, quic, redirection};
+use super::{grpc, quic, redirection, websocket};
 use crate::connection::refused;
 use crate::places::InFlight;
 use crate::work::{Asked, Judged, Work};
@@ -108,6 +108,9 @@ impl<E: HttpExchange> Work for RequestSource<E> {
         if is_established && let Some(counts) = exchange.take_counts() {
             add(&mut recorder.multiplexing, &counts);
         }
+        if let Some(counts) = exchange.take_compression_counts() {
+            websocket::add(&mut recorder.compression, &counts);
+        }
         if let Some(counts) = exchange.take_http3_counts() {
             quic::add(&mut recorder.quic, &counts, is_established);
         }
@@ -162,6 +165,7 @@ pub(crate) fn shown(response: &Response, is_met: Option<bool>, first_byte: Nanos
         has_content: (200..300).contains(&response.status),
         header_bytes: response.header_bytes,
         body_bytes: response.body_bytes,
+        content_bytes: response.content_bytes(),
         framing_bytes: response.framing_bytes,
     }
 }

@@ -288,6 +288,10 @@ table! {
         code: "unix_socket", kind: Kind::Note,
         meaning: "the connections are those of a Unix socket, so what the kernel counts of TCP is null",
     }
+    CompressionDeclined {
+        code: "compression_declined", kind: Kind::Note,
+        meaning: "connections whose server declined to compress the messages of WebSocket, which were sent uncompressed",
+    }
     TooFewSamples {
         code: "too_few_samples", kind: Kind::Note,
         meaning: "percentiles of latency that are null because there are too few answers, and \

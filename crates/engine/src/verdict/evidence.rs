@@ -60,6 +60,8 @@ pub(crate) struct Evidence {
     pub(crate) ports: Option<String>,
     /// `None` where requests arrive on a schedule.
     pub(crate) kept_up: Option<KeptUp>,
+    /// Connections whose server has declined to compress messages.
+    pub(crate) declined: u64,
     /// `None` where messages do not go to subscribers.
     pub(crate) fan_out: Option<FanOutEvidence>,
     /// None in a closed loop, and where no window had begun.
@@ -228,6 +230,7 @@ impl Evidence {
             ports: None,
             kept_up: pace.arriving.is_none().then_some(kept_up),
             scheduled: Scheduled::of(result, pace, merged),
+            declined: 0,
             fan_out: None,
             resumption: None,
             answered_rps: result.rate_rps.answered,
@@ -240,6 +243,7 @@ impl Evidence {
     /// What clients have done with streams of messages changes what can be judged of a load.
     pub(crate) fn consider_messages(&mut self, subscribers: Option<usize>, recorder: &Recorder) {
         self.fan_out = subscribers.map(|asked| FanOutEvidence::of(asked, recorder));
+        self.declined = recorder.compression.declined;
         let messages = &recorder.messages;
         if messages.ended_by_client > 0 {
             // A stream that continues until the client ends it is no answer that is waited for.

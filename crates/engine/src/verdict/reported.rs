@@ -88,6 +88,7 @@ impl Reported {
                 sent_rps: due_rps,
                 never_sent_while_free: 0,
             }),
+            declined: 0,
             fan_out: None,
             resumption: None,
             answered_rps,

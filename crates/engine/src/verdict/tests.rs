@@ -58,6 +58,7 @@ pub(super) fn closed() -> Evidence {
         ports: None,
         kept_up: Some(KeptUp { requests: 50, think_ms: 0.0 }),
         scheduled: None,
+        declined: 0,
         fan_out: None,
         resumption: None,
         answered_rps: Some(10_000.0),
@@ -102,6 +103,17 @@ fn sound_loads_are_valid_without_a_reason_and_without_a_note() {
     for sound in [closed(), open()] {
         assert_eq!(Verdict::of(&sound), Verdict::default());
     }
+}
+
+#[test]
+fn connections_that_were_to_be_compressed_and_are_not_are_a_note() {
+    let evidence = Evidence { declined: 50, ..closed() };
+    let Verdict { status, reasons, notes } = Verdict::of(&evidence);
+    assert_eq!((status, reasons.len()), (Status::Valid, 0));
+    assert!(
+        text_of(&notes, Code::CompressionDeclined)
+            .contains("declined to compress messages on 50 connections")
+    );
 }
 
 #[test]

@@ -84,6 +84,7 @@ mod tests {
             has_content: false,
             header_bytes: 0,
             body_bytes: 0,
+            content_bytes: 0,
             framing_bytes: 0,
         }
     }

@@ -265,6 +265,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             has_content: true,
             header_bytes: 0,
             body_bytes,
+            content_bytes: body_bytes,
             framing_bytes: 0,
         };
         let answer = connection.answer(&request, sent, self.now, Some(shown));

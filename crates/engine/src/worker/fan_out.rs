@@ -354,6 +354,7 @@ impl FanOut {
                 has_content: false,
                 header_bytes: 0,
                 body_bytes: message.body_bytes,
+                content_bytes: message.body_bytes,
                 framing_bytes: message.framing_bytes,
             };
             books.activity.answered(now - due);

@@ -119,6 +119,7 @@ impl Exchange for Multiplexed {
                     header_bytes,
                     body_bytes,
                     framing_bytes,
+                    inflated_bytes: None,
                     keep_alive: true,
                     grpc_status: None,
                 };

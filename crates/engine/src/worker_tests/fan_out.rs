@@ -95,11 +95,11 @@ fn after(milliseconds: u64, message: &[u8]) -> Vec<(Nanos, Vec<u8>)> {
 fn run_refusing(load: HttpLoad, subscribers: usize, sends: Sends, refuses: &[Slot]) -> Outcome {
     let websocket = WebSocket { subscribers: Some(subscribers), ..WebSocket::default() };
     let load = HttpLoad { timeout_s: 0.1, ..load }.with(|http| {
-        http.messages = Some(Messages::WebSocket(websocket));
+        http.messages = Some(Messages::WebSocket(websocket.clone()));
         http.requests = Requests::Given(vec![get()]);
     });
     load.validate().unwrap();
-    let settings = websocket_settings(&load.work, websocket).unwrap();
+    let settings = websocket_settings(&load.work, &websocket).unwrap();
     let server = Server {
         publishers: load.model.connections(),
         subscribers: subscribers - refuses.len(),

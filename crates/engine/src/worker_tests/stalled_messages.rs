@@ -33,7 +33,7 @@ fn over_websocket(plan: HttpLoad, pipeline: usize, service: Service) -> Outcome 
         let Requests::Given(requests) = &mut http.requests else { panic!("they are given") };
         requests[0].body = Body::Text("hello".into());
     });
-    let settings = websocket_settings(&plan.work, Asked::default()).unwrap();
+    let settings = websocket_settings(&plan.work, &Asked::default()).unwrap();
     peer::run::<WebSocket>(&plan, settings, Delays::default(), Echo(service))
 }
 

@@ -119,6 +119,7 @@ impl Exchange for Repeating {
             header_bytes: 2,
             body_bytes: 0,
             framing_bytes: 0,
+            inflated_bytes: None,
             keep_alive: true,
             grpc_status: None,
         };

@@ -116,11 +116,11 @@ pub(super) fn run(plan: HttpLoad, streams: usize, server: Server) -> Outcome {
     let plan = plan.with(|http| {
         http.http = HttpVersion::Http2;
         http.conversation = Conversation { streams, ..Conversation::default() };
-        http.messages = Some(Messages::WebSocket(websocket));
+        http.messages = Some(Messages::WebSocket(websocket.clone()));
         let Requests::Given(requests) = &mut http.requests else { panic!("they are given") };
         requests[0].body = loadcurve_plan::Body::Text("hello".into());
     });
-    let settings = websocket_http2_settings(&plan.work, websocket, Http2Settings::default()).unwrap();
+    let settings = websocket_http2_settings(&plan.work, &websocket, Http2Settings::default()).unwrap();
     peer::run::<WebSocketHttp2>(&plan, settings, Delays::default(), server)
 }
 

@@ -29,6 +29,7 @@ fn answer(due: u64, sent: u64, done: u64) -> Answer {
             has_content: true,
             header_bytes: 10,
             body_bytes: 100,
+            content_bytes: 100,
             framing_bytes: 0,
         }),
     }
@@ -152,7 +153,8 @@ fn the_lengths_of_successful_answers_are_kept_over_all_workers() {
     let with = |status, body_bytes| {
         let answer = answer(1_100, 1_100, 1_200);
         let has_content = (200..300).contains(&status);
-        let changed = |shown| Shown { status, is_right: has_content, has_content, body_bytes, ..shown };
+        let content_bytes = body_bytes;
+        let changed = |shown| Shown { status, is_right: has_content, has_content, content_bytes, ..shown };
         Answer { shown: answer.shown.map(changed), ..answer }
     };
     let (mut first, mut second) = (recorder(), recorder());

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 
-use super::{ErrorCode, Malformed};
+use super::{DeflateError, ErrorCode, Malformed};
 
 /// What breaks RFC 6455, or keeps a connection from becoming a WebSocket. The connection is of no more use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum WebSocketError {
     Accept,
     /// The server uses an extension that was not offered.
     Extension,
+    /// The server breaks the compression of messages, or the agreement on it (RFC 7692).
+    Deflate(DeflateError),
     /// The server uses a subprotocol that was not offered.
     Subprotocol,
     /// A reserved bit of a frame is set, which only an extension may do (§5.2).
@@ -63,8 +65,10 @@ impl WebSocketError {
     pub(crate) const fn close_code(self) -> u16 {
         const PROTOCOL_ERROR: u16 = 1002;
         const INVALID_DATA: u16 = 1007;
+        const TOO_BIG: u16 = 1009;
         match self {
-            Self::Text => INVALID_DATA,
+            Self::Text | Self::Deflate(DeflateError::Data) => INVALID_DATA,
+            Self::Deflate(DeflateError::TooLong { .. }) => TOO_BIG,
             _ => PROTOCOL_ERROR,
         }
     }
@@ -73,6 +77,12 @@ impl WebSocketError {
 impl From<WebSocketError> for Malformed {
     fn from(error: WebSocketError) -> Self {
         Self::WebSocket(error)
+    }
+}
+
+impl From<DeflateError> for WebSocketError {
+    fn from(error: DeflateError) -> Self {
+        Self::Deflate(error)
     }
 }
 
@@ -101,11 +111,12 @@ impl Display for WebSocketError {
                  server?"
             }
             Self::Extension => "the server uses an extension of WebSocket that was not offered",
+            Self::Deflate(error) => return error.fmt(formatter),
             Self::Subprotocol => {
                 "the server chose a subprotocol of WebSocket that was not offered; give it in the header \
                  Sec-WebSocket-Protocol"
             }
-            Self::ReservedBits => "a frame has a reserved bit set, although no extension was agreed on",
+            Self::ReservedBits => "a frame has a reserved bit set that no extension uses there that was agreed on",
             Self::Opcode { opcode } => {
                 return write!(formatter, "a frame has the opcode {opcode}, which is not defined");
             }

@@ -203,6 +203,7 @@ impl KeptCalls {
             header_bytes,
             body_bytes: call.body_bytes,
             framing_bytes,
+            inflated_bytes: None,
             keep_alive: true,
             grpc_status: Some(GrpcStatus::Ok),
         };

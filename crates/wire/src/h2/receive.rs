@@ -268,6 +268,7 @@ impl Http2 {
             header_bytes: stream.header_bytes.into(),
             body_bytes: received_bytes,
             framing_bytes: stream.framing_bytes + std::mem::take(&mut self.framing_bytes),
+            inflated_bytes: None,
             keep_alive: self.last_answered.is_none(),
             grpc_status,
         };

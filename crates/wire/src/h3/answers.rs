@@ -222,6 +222,7 @@ impl Answer {
             header_bytes: self.header_bytes,
             body_bytes: self.body_bytes,
             framing_bytes: self.framing_bytes,
+            inflated_bytes: None,
             keep_alive: !shared.is_leaving,
             grpc_status: None,
         })

@@ -11,6 +11,8 @@ pub const CONTROL_BYTES_MAX: usize = 125;
 
 const FIN: u8 = 0x80;
 const RESERVED: u8 = 0x70;
+/// The first frame of a compressed message has it (RFC 7692 §6).
+const COMPRESSED: u8 = 0x40;
 const MASKED: u8 = 0x80;
 /// In place of a length: it follows in two bytes, or in eight.
 const LENGTH_IN_2: u8 = 126;
@@ -61,6 +63,8 @@ impl Opcode {
 pub(super) struct Header {
     pub(super) is_last: bool,
     pub(super) opcode: Opcode,
+    /// Whether it is the first one of a compressed message.
+    pub(super) is_compressed: bool,
     pub(super) body_bytes: u64,
     /// Its own length.
     pub(super) bytes: u64,
@@ -71,12 +75,15 @@ pub(super) struct Header {
 pub(super) struct HeaderReader {
     bytes: [u8; HEADER_BYTES_MAX],
     have: usize,
+    /// Whether messages may be compressed.
+    pub(super) takes_compressed: bool,
 }
 
 impl HeaderReader {
     /// Makes ready for a new connection.
     pub(super) fn reset(&mut self) {
         self.have = 0;
+        self.takes_compressed = false;
     }
 
     /// Reads on, up to the end of a header at most; gives the bytes consumed, and the header where that is whole.
@@ -93,11 +100,12 @@ impl HeaderReader {
                 return Ok((consumed, None));
             }
             // What may be in no frame is refused before its length has come.
-            let (is_last, opcode) = begun(self.bytes[0], self.bytes[1])?;
+            let (is_last, opcode) = begun(self.bytes[0], self.bytes[1], self.takes_compressed)?;
             if self.have == header_bytes(self.bytes[1]) {
                 let body_bytes = body_bytes(&self.bytes[1..self.have])?;
                 let bytes = std::mem::take(&mut self.have) as u64;
-                return Ok((consumed, Some(Header { is_last, opcode, body_bytes, bytes })));
+                let is_compressed = self.bytes[0] & COMPRESSED != 0;
+                return Ok((consumed, Some(Header { is_last, opcode, is_compressed, body_bytes, bytes })));
             }
         }
     }
@@ -114,11 +122,15 @@ const fn header_bytes(second: u8) -> usize {
 
 /// What the first two bytes say, but for the length.
 #[inline]
-fn begun(first: u8, second: u8) -> Result<(bool, Opcode), WebSocketError> {
-    if first & RESERVED != 0 {
+fn begun(first: u8, second: u8, takes_compressed: bool) -> Result<(bool, Opcode), WebSocketError> {
+    let reserved = first & RESERVED;
+    if reserved != 0 && !(takes_compressed && reserved == COMPRESSED) {
         return Err(WebSocketError::ReservedBits);
     }
     let (is_last, opcode) = (first & FIN != 0, Opcode::of(first)?);
+    if reserved != 0 && !matches!(opcode, Opcode::Text | Opcode::Binary) {
+        return Err(WebSocketError::ReservedBits);
+    }
     if second & MASKED != 0 {
         return Err(WebSocketError::Masked);
     }
@@ -149,8 +161,19 @@ fn body_bytes(from_second: &[u8]) -> Result<u64, WebSocketError> {
 /// Appends the header of a whole message, or of a control frame, whose body is masked with this key.
 #[inline]
 pub(super) fn write_header(opcode: Opcode, body_bytes: u64, key: [u8; 4], to: &mut Vec<u8>) {
+    write_first_bits(opcode.number(), body_bytes, key, to);
+}
+
+/// The same of a message that is compressed.
+#[inline]
+pub(super) fn write_compressed_header(opcode: Opcode, body_bytes: u64, key: [u8; 4], to: &mut Vec<u8>) {
+    write_first_bits(COMPRESSED | opcode.number(), body_bytes, key, to);
+}
+
+#[inline]
+fn write_first_bits(first: u8, body_bytes: u64, key: [u8; 4], to: &mut Vec<u8>) {
     let mut header = [0; MASKED_HEADER_BYTES_MAX];
-    header[0] = FIN | opcode.number();
+    header[0] = FIN | first;
     let length = body_bytes.to_be_bytes();
     let end = if body_bytes < u64::from(LENGTH_IN_2) {
         header[1] = MASKED | length[7];

@@ -6,16 +6,18 @@ use super::accept::{KEY_BYTES, accept_of};
 use crate::error::{Malformed, Section, WebSocketError};
 use crate::framing::elements;
 use crate::head::{PROTOCOL, parse_field, without_line_end};
+use crate::permessage_deflate::PermessageDeflate;
 use crate::request::{Body, InvalidRequest, Method, Request, RequestKind, Version};
 use crate::response::{Limits, ResponseParser};
 
 const SUBPROTOCOL: &str = "Sec-WebSocket-Protocol";
+const EXTENSIONS: &str = "Sec-WebSocket-Extensions";
 /// The version of WebSocket, which every request for one has.
 pub(super) const VERSION: (&str, &str) = ("Sec-WebSocket-Version", "13");
 /// What every request for an upgrade has beside its key.
 const FIELDS: [(&str, &str); 3] = [("Connection", "Upgrade"), ("Upgrade", "websocket"), VERSION];
 /// What is made for each connection, or would promise what this client cannot do.
-const OWN_FIELDS: [&str; 3] = ["Sec-WebSocket-Key", "Sec-WebSocket-Accept", "Sec-WebSocket-Extensions"];
+const OWN_FIELDS: [&str; 3] = ["Sec-WebSocket-Key", "Sec-WebSocket-Accept", EXTENSIONS];
 /// How much is kept of the first line of a body that says why the upgrade was refused.
 const SHOWN_BYTES: usize = 200;
 
@@ -39,6 +41,8 @@ pub struct Handshake {
     head: Vec<u8>,
     /// The subprotocols that are offered.
     offered: Vec<Vec<u8>>,
+    /// The compression that is offered.
+    pub(super) deflate: Option<PermessageDeflate>,
 }
 
 impl Handshake {
@@ -62,7 +66,15 @@ impl Handshake {
         head.truncate(head.len() - "\r\n".len());
         let offers = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(SUBPROTOCOL));
         let offered = offers.flat_map(|(_, value)| elements(value.as_bytes())).map(<[u8]>::to_vec).collect();
-        Ok(Self { head, offered })
+        Ok(Self { head, offered, deflate: None })
+    }
+
+    /// The same with an offer to compress messages.
+    #[must_use]
+    pub fn offering(mut self, deflate: PermessageDeflate) -> Self {
+        self.head.extend_from_slice(format!("{EXTENSIONS}: {deflate}\r\n").as_bytes());
+        self.deflate = Some(deflate);
+        self
     }
 
     /// Appends the request with this key.
@@ -101,7 +113,11 @@ pub(super) enum Progress {
     /// All of the bytes belong to it, and it continues.
     UnderWay,
     /// It was an upgrade, and ended behind this many of the bytes.
-    Upgraded { consumed: usize },
+    Upgraded {
+        consumed: usize,
+        /// How messages are compressed, if they may be.
+        deflate: Option<PermessageDeflate>,
+    },
 }
 
 impl Upgrading {
@@ -122,8 +138,8 @@ impl Upgrading {
             let head = std::mem::take(&mut self.head);
             match status_of(&head) {
                 Some(101) => {
-                    self.check(handshake, &head)?;
-                    return Ok(Progress::Upgraded { consumed });
+                    let deflate = self.check(handshake, &head)?;
+                    return Ok(Progress::Upgraded { consumed, deflate });
                 }
                 Some(100..200) => {}
                 _ => {
@@ -171,8 +187,9 @@ impl Upgrading {
         Ok(None)
     }
 
-    /// Looks whether a head with status 101 says what it has to (RFC 6455 §4.1).
-    fn check(&self, handshake: &Handshake, head: &[u8]) -> Result<(), Malformed> {
+    /// Looks whether a head with status 101 says what it has to (RFC 6455 §4.1); gives the compression that it agrees to.
+    fn check(&self, handshake: &Handshake, head: &[u8]) -> Result<Option<PermessageDeflate>, Malformed> {
+        let mut extensions = Vec::new();
         let (mut upgrades, mut connects, mut accepts, mut subprotocols) = (false, false, 0, 0);
         for line in head.split_inclusive(|byte| *byte == b'\n').skip(1).map(without_line_end) {
             if line.is_empty() {
@@ -188,8 +205,10 @@ impl Upgrading {
                     connects |= has(b"upgrade");
                 } else if is("Sec-WebSocket-Accept") {
                     accepts += if value == self.accept.as_bytes() { 1 } else { 2 };
-                } else if is("Sec-WebSocket-Extensions") && !value.is_empty() {
-                    return Err(WebSocketError::Extension.into());
+                } else if is(EXTENSIONS) && !value.is_empty() {
+                    // Several fields are one list (RFC 6455 §11.3.2).
+                    extensions.extend_from_slice(if extensions.is_empty() { b"" } else { b"," });
+                    extensions.extend_from_slice(value);
                 } else if is(SUBPROTOCOL) {
                     subprotocols += 1;
                     if !handshake.offered.iter().any(|one| one == value) {
@@ -209,7 +228,11 @@ impl Upgrading {
         if subprotocols > 1 {
             return Err(WebSocketError::Subprotocol.into());
         }
-        Ok(())
+        match &handshake.deflate {
+            Some(offer) => offer.answered(&extensions),
+            None if extensions.is_empty() => Ok(None),
+            None => Err(WebSocketError::Extension.into()),
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! What a server says on a WebSocket: its messages, in however many frames they come, and what is between them.
 
 use super::close::Close;
+use super::deflate::{INFLATED_BYTES_MAX, Inflater};
 use super::frame::{CONTROL_BYTES_MAX, Header, HeaderReader, Opcode};
 use super::text::Text;
 use crate::chunked::shorter;
-use crate::error::{Malformed, WebSocketError};
+use crate::error::{DeflateError, Malformed, WebSocketError};
 use crate::response::Response;
 
 /// The status that a message counts with that was answered by one: a message has none, and this is that of a right answer.
@@ -22,6 +23,8 @@ pub(super) struct Incoming {
     message: Option<Message>,
     /// Bytes of control frames since the last message.
     control_bytes: u64,
+    /// Made for the first compressed message.
+    inflater: Option<Box<Inflater>>,
 }
 
 /// A frame of which a part has not come.
@@ -35,7 +38,9 @@ struct Frame {
 /// A message of the server.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Message {
-    body_bytes: u64,
+    pub(super) body_bytes: u64,
+    /// Its length when it is inflated, where it is compressed.
+    pub(super) inflated_bytes: Option<u64>,
     framing_bytes: u64,
     /// What is known of a text; none of bytes.
     text: Option<Text>,
@@ -59,6 +64,12 @@ impl Incoming {
         self.control.clear();
         self.message = None;
         self.control_bytes = 0;
+        self.inflater.iter_mut().for_each(|inflater| inflater.reset());
+    }
+
+    /// Compression was agreed on.
+    pub(super) fn take_compressed(&mut self) {
+        self.header.takes_compressed = true;
     }
 
     /// Reads on, up to what concerns more than the frames, or else all of the bytes; gives how many were read. The parts of
@@ -94,7 +105,7 @@ impl Incoming {
                 }
                 Opcode::Continuation | Opcode::Text | Opcode::Binary => {
                     self.take_part(part, take)?;
-                    if is_whole && is_last { Some(self.end_message()?) } else { None }
+                    if is_whole && is_last { Some(self.end_message(take)?) } else { None }
                 }
             };
             if said.is_some() || !is_whole {
@@ -106,7 +117,7 @@ impl Incoming {
     /// Takes the header of a frame.
     #[inline]
     fn begin_frame(&mut self, header: &Header, is_expected: bool) -> Result<(), Malformed> {
-        let Header { is_last, opcode, body_bytes, bytes } = *header;
+        let Header { is_last, opcode, is_compressed, body_bytes, bytes } = *header;
         match (opcode, &mut self.message) {
             (Opcode::Close | Opcode::Ping | Opcode::Pong, _) => {
                 self.control.clear();
@@ -119,7 +130,9 @@ impl Incoming {
             (Opcode::Text | Opcode::Binary, None) if !is_expected => return Err(Malformed::Unasked),
             (Opcode::Text | Opcode::Binary, None) => {
                 let text = (opcode == Opcode::Text).then(Text::default);
-                self.message = Some(Message { framing_bytes: bytes, text, ..Message::default() });
+                let inflated_bytes = is_compressed.then_some(0);
+                self.message =
+                    Some(Message { framing_bytes: bytes, text, inflated_bytes, ..Message::default() });
             }
         }
         self.frame = Some(Frame { opcode, is_last, left_bytes: body_bytes });
@@ -131,19 +144,23 @@ impl Incoming {
     fn take_part(&mut self, part: &[u8], take: &mut impl FnMut(&[u8])) -> Result<(), Malformed> {
         let Some(message) = &mut self.message else { return Ok(()) };
         message.body_bytes += part.len() as u64;
-        if let Some(text) = &mut message.text
-            && !text.read(part)
-        {
-            return Err(WebSocketError::Text.into());
+        if message.inflated_bytes.is_some() {
+            let inflater = self.inflater.get_or_insert_default();
+            return Ok(inflater.read(part, &mut |inflated| message.take_inflated(inflated, take))?);
         }
+        message.require_text(part)?;
         take(part);
         Ok(())
     }
 
     /// The last fragment of the message under way has come.
     #[inline]
-    fn end_message(&mut self) -> Result<Said, Malformed> {
+    fn end_message(&mut self, take: &mut impl FnMut(&[u8])) -> Result<Said, Malformed> {
         let Some(mut message) = self.message.take() else { return Err(Malformed::Unasked) };
+        if message.inflated_bytes.is_some() {
+            let inflater = self.inflater.get_or_insert_default();
+            inflater.end(&mut |inflated| message.take_inflated(inflated, take))?;
+        }
         if message.text.is_some_and(|text| !text.is_whole()) {
             return Err(WebSocketError::Text.into());
         }
@@ -173,6 +190,24 @@ impl Incoming {
 }
 
 impl Message {
+    /// The text of a message continues like this.
+    #[inline]
+    fn require_text(&mut self, part: &[u8]) -> Result<(), WebSocketError> {
+        if self.text.as_mut().is_none_or(|text| text.read(part)) { Ok(()) } else { Err(WebSocketError::Text) }
+    }
+
+    /// Takes what a part of a compressed message inflates to.
+    fn take_inflated(&mut self, part: &[u8], take: &mut impl FnMut(&[u8])) -> Result<(), WebSocketError> {
+        let inflated_bytes = self.inflated_bytes.get_or_insert_default();
+        *inflated_bytes += part.len() as u64;
+        if *inflated_bytes > INFLATED_BYTES_MAX {
+            return Err(DeflateError::TooLong { limit_bytes: INFLATED_BYTES_MAX }.into());
+        }
+        self.require_text(part)?;
+        take(part);
+        Ok(())
+    }
+
     /// The message as the answer to one, around which were that many further bytes.
     #[inline]
     pub(super) fn answer(&self, more_framing_bytes: u64) -> Response {
@@ -181,6 +216,7 @@ impl Message {
             header_bytes: 0,
             body_bytes: self.body_bytes,
             framing_bytes: self.framing_bytes + more_framing_bytes,
+            inflated_bytes: self.inflated_bytes,
             keep_alive: true,
             grpc_status: None,
         }

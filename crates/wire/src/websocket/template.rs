@@ -1,5 +1,8 @@
 //! Messages of a client, as they are written again and again.
 
+use std::sync::OnceLock;
+
+use super::deflate::Deflated;
 use crate::request::{Body, Request};
 
 /// A message: the body of a request. The rest of the request is that of the handshake, which is one for all.
@@ -11,6 +14,8 @@ pub struct WebSocketTemplate {
     pub(super) following_bytes: u64,
     /// Where the marker of a fan-out is put, in what is kept.
     pub(super) marker_at: usize,
+    /// What is kept in compressed form, once that was needed.
+    deflated: OnceLock<Deflated>,
 }
 
 /// In a body, the place of the marker of a fan-out; without one, the marker is in front, with a space behind it.
@@ -23,14 +28,26 @@ impl WebSocketTemplate {
             Body::Following(following_bytes) => (&[][..], following_bytes),
         };
         if !fans_out || kept.is_empty() && following_bytes == 0 {
-            return Self { kept: kept.to_vec(), following_bytes, marker_at: 0 };
+            return Self { kept: kept.to_vec(), following_bytes, marker_at: 0, deflated: OnceLock::new() };
         }
         let found = memchr::memmem::find(kept, MARKER_PLACE);
         let (before, between, behind) = match found {
             Some(at) => (&kept[..at], &b""[..], &kept[at + MARKER_PLACE.len()..]),
             None => (&b""[..], &b" "[..], kept),
         };
-        Self { kept: [before, between, behind].concat(), following_bytes, marker_at: before.len() }
+        let kept = [before, between, behind].concat();
+        Self { kept, following_bytes, marker_at: before.len(), deflated: OnceLock::new() }
+    }
+
+    /// The message as it is sent with this window, in bits; nothing where it is read while it is sent, or was
+    /// compressed with a greater window. Without compression a message may always be sent (RFC 7692 §6).
+    pub(super) fn deflated(&self, window_bits: u8) -> Option<&Deflated> {
+        if self.following_bytes > 0 {
+            return None;
+        }
+        let (before, behind) = self.kept.split_at(self.marker_at);
+        let deflated = self.deflated.get_or_init(|| Deflated::around(before, behind, window_bits));
+        Some(deflated).filter(|deflated| deflated.window_bits <= window_bits)
     }
 
     pub(super) fn body_bytes(&self) -> u64 {

@@ -16,6 +16,7 @@ fn answered(tag: usize, header_bytes: u64, body_bytes: u64, framing_bytes: u64) 
             header_bytes,
             body_bytes,
             framing_bytes,
+            inflated_bytes: None,
             keep_alive: true,
             grpc_status: None,
         },

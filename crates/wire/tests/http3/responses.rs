@@ -83,6 +83,7 @@ fn answers_end_in_any_order() {
             header_bytes: 3,
             body_bytes: 0,
             framing_bytes: 2,
+            inflated_bytes: None,
             keep_alive: true,
             grpc_status: None,
         };

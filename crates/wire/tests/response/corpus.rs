@@ -45,6 +45,7 @@ impl Entry {
             header_bytes: self.head.len() as u64,
             body_bytes: data as u64,
             framing_bytes: (self.interim.len() + framing) as u64,
+            inflated_bytes: None,
             keep_alive: self.keep_alive,
             grpc_status: None,
         }

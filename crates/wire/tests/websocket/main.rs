@@ -1,6 +1,7 @@
 //! One connection's end of WebSocket: its handshake, its messages and how it ends, whatever the server does.
 
 mod closing;
+mod compression;
 mod fan_out;
 mod frames;
 mod handshake;

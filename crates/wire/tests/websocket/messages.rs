@@ -54,6 +54,7 @@ fn the_next_message_of_the_server_answers_the_oldest_of_the_client() {
             header_bytes: 0,
             body_bytes,
             framing_bytes,
+            inflated_bytes: None,
             keep_alive: true,
             grpc_status: None,
         };

@@ -24,6 +24,7 @@ fn the_next_message_of_a_websocket_answers_the_one_that_was_sent_on_it() {
             header_bytes: 0,
             body_bytes,
             framing_bytes: 9 + 2,
+            inflated_bytes: None,
             keep_alive: true,
             grpc_status: None,
         };
