@@ -12,8 +12,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Handshake, HttpExchange as _, MessageKind, Method, PermessageDeflate,
-    Readiness, Received, Request, Target, Version, WebSocket, WebSocketSettings,
+    Body, Event, Exchange as _, Handshake, HttpExchange as _, InvalidRequest, MessageKind, Method,
+    PermessageDeflate, Readiness, Received, Request, Target, Version, WebSocket, WebSocketSettings,
 };
 
 type Failure = Box<dyn Error>;
@@ -59,12 +59,7 @@ fn talk(
         body: Body::Bytes(b""),
         is_chunked: false,
     };
-    let handshake = Handshake::new(&request)?;
-    let handshake = match offer {
-        Some(offer) => handshake.offering(offer),
-        None => handshake,
-    };
-    let settings = WebSocketSettings::new(handshake, MessageKind::Text, 1);
+    let settings = settings(&request, offer)?;
     let mut exchange: WebSocket = WebSocket::new(1, &settings);
     exchange.open();
     let empty = <WebSocket>::template(&request)?;
@@ -114,6 +109,19 @@ fn talk(
             }
         }
     }
+}
+
+/// How WebSocket is spoken, with an offer or without.
+fn settings(
+    request: &Request<'_>,
+    offer: Option<PermessageDeflate>,
+) -> Result<WebSocketSettings, InvalidRequest> {
+    let handshake = Handshake::new(request)?;
+    let handshake = match offer {
+        Some(offer) => handshake.offering(offer),
+        None => handshake,
+    };
+    Ok(WebSocketSettings::new(handshake, MessageKind::Text, 1))
 }
 
 /// The frames of a server, of which an exchange does not say whether they are text.
