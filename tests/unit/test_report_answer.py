@@ -414,6 +414,8 @@ def test_where_all_points_are_invalid_the_answer_gives_the_most_frequent_reason(
     assert found.sentences == ["No point can be used: all of them are invalid."]
     where = "of nginx at connections = 1 to 200"
     assert found.causes == [f"The most frequent reason, {where}: 12 % of the requests failed (60 resets)."]
+    alone = answer_of(synthetic.with_records(run, records[:1]))
+    assert alone.sentences == ["The load cannot be used: it is invalid."]
     one_usable = [*records, next(one for one in run.points if one.server == "apache")]
     assert "most frequent reason" not in answer_of(synthetic.with_records(run, one_usable)).text
 

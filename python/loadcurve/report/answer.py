@@ -183,7 +183,12 @@ def _without_usable_points(analysis: Analysis) -> list[str]:
         return [_nothing_measured(analysis)]
     if any(point.usable for point in points):
         return []
-    said = ["No point can be used: all of them are invalid."]
+    is_one = sum(len(point.trials) for point in points) == 1
+    said = [
+        "The load cannot be used: it is invalid."
+        if is_one
+        else "No point can be used: all of them are invalid."
+    ]
     if analysis.main_reason is not None and analysis.main_reason.code == TAKEN:
         said.append(
             f"On a machine where other programs belong, set {EXPECTED_VARIABLE}=note: the points then count, "
