@@ -28,6 +28,8 @@ OK = b"\x00\x00\xd9"
 """The header block of ``:status: 200``, as an index of the static table."""
 EARLY = b"\x00\x00\xd8"
 """That of ``:status: 103``."""
+LONG_NAME = 7
+"""From this length on, that of a name is in a second byte."""
 HELD_BYTES = 1 << 18
 """How much a flood keeps ready to be sent."""
 WIDE = 1 << 40
@@ -41,6 +43,18 @@ def frame(kind: int, payload: bytes = b"") -> bytes:
 def answer(body: bytes = b"ok") -> bytes:
     """Return a good answer."""
     return frame(HEADERS, OK) + frame(DATA, body)
+
+
+def fields(*pairs: tuple[bytes, bytes]) -> bytes:
+    """Return a header block of literals, without any table (RFC 9204 §4.5.6)."""
+    block = bytes(2)
+    for name, value in pairs:
+        length = len(name)
+        block += (
+            bytes([0x20 | length]) if length < LONG_NAME else bytes([0x20 | LONG_NAME, length - LONG_NAME])
+        )
+        block += name + bytes([len(value)]) + value
+    return block
 
 
 class Peer(QuicConnectionProtocol):
@@ -254,6 +268,27 @@ def _no_version(datagram: bytes) -> list[bytes]:
     return [b"\xc0" + bytes(4) + ids + struct.pack(">I", 0x0A0A0A0A)]
 
 
+def saying_on_the_control_stream(data: bytes) -> Manners:
+    """Send this behind the settings, and answer all requests."""
+    return answering(lambda _: answer(), control=SETTLED + data)
+
+
+def with_fields(*pairs: tuple[bytes, bytes]) -> Manners:
+    """Answer each request with a head of `:status: 200` and these fields, and two bytes."""
+    head = OK + fields(*pairs)[2:]
+    return answering(lambda _: frame(HEADERS, head) + frame(DATA, b"ok"))
+
+
+def opening(*streams: bytes, end: bool = False) -> Manners:
+    """Open unidirectional streams with these bytes, and answer all requests."""
+
+    async def at_start(peer: Peer) -> None:
+        for data in streams:
+            peer.say(peer.unidirectional(), data, end=end)
+
+    return answering(lambda _: answer(), at_start=at_start)
+
+
 BOMB_INSERT = b"\x3f\xe1\x1f" + b"\x41a" + b"\x7f\xa1\x1e" + b"x" * 4000
 """A table of 4,096 bytes, and a field of 4,000 in it."""
 BOMB = b"\x02\x00" + OK[2:] + b"\x80" * 10_000
@@ -309,6 +344,34 @@ MANNERS: dict[str, Manners] = {
     "acknowledges sections forever": flooding_a_stream(bytes([DECODER]), b"\x80"),
     "refers to an entry that never comes": answering(lambda _: frame(HEADERS, b"\x02\x00\x80")),
     "sends a header bomb": Manners(answering(lambda _: frame(HEADERS, BOMB)).serve, at_start=_bomb),
+    "sends an unknown frame before each answer": answering(lambda _: frame(RESERVED, b"x") + answer()),
+    "goes away on the stream of a request": answering(lambda _: frame(GOAWAY, b"\x00") + answer()),
+    "sends a header block without its prefix": answering(lambda _: frame(HEADERS)),
+    "sends no status": answering(lambda _: frame(HEADERS, fields((b"server", b"x")))),
+    "sends two statuses": with_fields((b":status", b"200")),
+    "sends a field name in capitals": with_fields((b"Name", b"x")),
+    "sends an unknown pseudo-header": with_fields((b":other", b"x")),
+    "sends a path in its answer": with_fields((b":path", b"/")),
+    "sends a field of connections of HTTP/1.1": with_fields((b"connection", b"close")),
+    "sends less than the length of the content": with_fields((b"content-length", b"3")),
+    "sends data on the control stream": saying_on_the_control_stream(frame(DATA, b"x")),
+    "sends headers on the control stream": saying_on_the_control_stream(frame(HEADERS, OK)),
+    "sends a frame of HTTP/2 on the control stream": saying_on_the_control_stream(frame(OF_HTTP2, bytes(8))),
+    "cancels a push that nobody promised": saying_on_the_control_stream(frame(CANCEL_PUSH, b"\x05")),
+    "says how many pushes it takes": saying_on_the_control_stream(frame(MAX_PUSH_ID, b"\x05")),
+    "goes away with more than a number": saying_on_the_control_stream(frame(GOAWAY, b"\x00\x00")),
+    "sends a setting twice": answering(
+        lambda _: answer(), control=bytes([CONTROL]) + frame(SETTINGS, b"\x06\x01\x06\x01")
+    ),
+    "sends a setting without its value": answering(
+        lambda _: answer(), control=bytes([CONTROL]) + frame(SETTINGS, b"\x06")
+    ),
+    "opens a stream without a kind": opening(b"", end=True),
+    "ends the encoder stream": opening(bytes([ENCODER]), end=True),
+    "opens a second encoder stream": opening(bytes([ENCODER]), bytes([ENCODER])),
+    "makes the table larger than allowed": opening(bytes([ENCODER]) + b"\x3f\xe1\xff\x7f"),
+    "inserts what refers to nothing": opening(bytes([ENCODER]) + b"\x85\x01x"),
+    "acknowledges that nothing was inserted": opening(bytes([DECODER]) + b"\x00"),
     "sends pings forever": repeating(lambda peer: peer._quic.send_ping(1)),  # noqa: SLF001
     "updates keys forever": repeating(lambda peer: peer._quic.request_key_update()),  # noqa: SLF001
     "sends a datagram that is not allowed": repeating(
