@@ -114,7 +114,8 @@ def _mean(values: Sequence[float]) -> float:
 # The answer
 
 NO_FIGURES = re.compile(
-    r"(No point can be used|The load cannot be used|Nothing was measured|(This machine was too disturbed|The trials differ too much|"
+    r"(No point can be used|The load cannot be used|Nothing was measured|"
+    r"(This machine was too disturbed|The trials differ too much|"
     r"The trials are too few) to compare|The records show|What helps:|The .* is not known:|"
     r"One trial of each server has no interval|No two servers have two usable blocks|"
     r"Only server-\d+ has usable points|.*no trial could be judged by |"
