@@ -102,18 +102,12 @@ pub fn send(
             }
         }
     }
-    loop {
+    uninterrupted(|| {
         // SAFETY: the descriptor is open as long as it is borrowed; all that the message leads to outlives the call, and the
         // kernel reads it only.
-        let sent = unsafe { sendmsg(socket.as_raw_fd(), &raw const message, MSG_NOSIGNAL) };
-        if sent >= 0 {
-            return Ok(());
-        }
-        match last_error() {
-            Errno::INTR => {}
-            errno => return Err(errno),
-        }
-    }
+        unsafe { sendmsg(socket.as_raw_fd(), &raw const message, MSG_NOSIGNAL) }
+    })
+    .map(drop)
 }
 
 /// Takes datagrams that have arrived, all from the same sender.
@@ -144,18 +138,11 @@ fn received(
         message.msg_namelen = from.length();
         message.msg_name = from.bytes_mut().as_mut_ptr().cast::<c_void>();
     }
-    let length = loop {
+    let length = uninterrupted(|| {
         // SAFETY: the descriptor is open as long as it is borrowed; the kernel writes no more than the lengths in the message
         // allow to what it leads to, which is borrowed for the call.
-        let received = unsafe { recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
-        match usize::try_from(received) {
-            Ok(length) => break length,
-            Err(_) => match last_error() {
-                Errno::INTR => {}
-                errno => return Err(errno),
-            },
-        }
-    };
+        unsafe { recvmsg(socket.as_raw_fd(), &raw mut message, 0) }
+    })?;
     // SAFETY: the kernel has just received this message.
     let each = unsafe { joined(&message) };
     let from = from.and_then(|from| from.socket_address());
@@ -185,18 +172,11 @@ pub fn receive_several(
         one.msg_hdr = message(part, beside);
     }
     let most = u32::try_from(most).unwrap_or(0);
-    let count = loop {
+    let count = uninterrupted(|| {
         // SAFETY: the descriptor is open as long as it is borrowed; the kernel writes no more than the lengths in the first
         // `most` messages allow to what they lead to, which outlives the call.
-        let count = unsafe { recvmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), most, 0, ptr::null_mut()) };
-        match usize::try_from(count) {
-            Ok(count) => break count,
-            Err(_) => match last_error() {
-                Errno::INTR => {}
-                errno => return Err(errno),
-            },
-        }
-    };
+        unsafe { recvmmsg(socket.as_raw_fd(), messages.as_mut_ptr(), most, 0, ptr::null_mut()) }
+    })?;
     for (one, to) in messages[..count].iter().zip(received) {
         // SAFETY: the kernel has just received this message.
         let each = unsafe { joined(&one.msg_hdr) };
@@ -273,6 +253,23 @@ fn get(socket: BorrowedFd<'_>, level: c_int, option: c_int, to: &mut [u32]) -> O
         libc::getsockopt(socket.as_raw_fd(), level, option, to.as_mut_ptr().cast::<c_void>(), &raw mut size)
     };
     (status == 0).then_some(size as usize)
+}
+
+/// Repeats a call of the kernel for as long as signals interrupt it; gives what it counted.
+fn uninterrupted<N>(mut call: impl FnMut() -> N) -> Result<usize, Errno>
+where
+    usize: TryFrom<N>,
+{
+    loop {
+        // A negative number is an error, which the thread then has.
+        if let Ok(count) = usize::try_from(call()) {
+            return Ok(count);
+        }
+        match last_error() {
+            Errno::INTR => {}
+            errno => return Err(errno),
+        }
+    }
 }
 
 fn last_error() -> Errno {

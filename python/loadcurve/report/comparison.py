@@ -20,7 +20,7 @@ from loadcurve.errors import sentence
 from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.column import WORDS, Column, Layout
-from loadcurve.report.comparison_errors import errors_in_words, errors_json
+from loadcurve.report.comparison_errors import errors_in_words, errors_json, estimate_json
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.leader import first_named
 from loadcurve.report.terminal_tables import column_table, server_column
@@ -462,17 +462,12 @@ def _difference_json(difference: Difference) -> dict[str, Any]:
 
 
 def _change_json(change: Change) -> dict[str, Any]:
-    ratio = change.estimate
     return {
         "server": change.server,
         "measure": change.measure.name,
         "operation": change.measure.operation,
         "point": change.point,
-        "ratio": None if ratio is None else ratio.value,
-        "low": None if ratio is None else ratio.low,
-        "high": None if ratio is None else ratio.high,
-        "n": None if ratio is None else ratio.n,
-        "method": None if ratio is None else ratio.method,
+        **estimate_json("ratio", change.estimate),
         "confidence": change.confidence,
         "base_value": None if change.values is None else change.values[0],
         "new_value": None if change.values is None else change.values[1],

@@ -6,6 +6,7 @@ from typing import Any
 from loadcurve import units
 from loadcurve.analysis.comparison import RunComparison
 from loadcurve.analysis.operation_errors import OperationErrors
+from loadcurve.stats.interval import Estimate
 from loadcurve.units import plural
 
 
@@ -57,6 +58,16 @@ def difference_in_words(one: OperationErrors) -> str:
     return f"{points} ({ends}) percentage points {'more' if sign > 0 else 'fewer'}"
 
 
+def estimate_json(name: str, estimate: Estimate | None) -> dict[str, Any]:
+    """Return an estimate by this name as plain data, with its interval; all ``None`` where there is none."""
+    value, low, high, n, method = (
+        (None,) * 5
+        if estimate is None
+        else (estimate.value, estimate.low, estimate.high, estimate.n, estimate.method)
+    )
+    return {name: value, "low": low, "high": high, "n": n, "method": method}
+
+
 def errors_json(one: OperationErrors) -> dict[str, Any]:
     """Return the errors of one request as plain data; differences are shares of one."""
     found, change = one.estimate, one.change
@@ -67,11 +78,7 @@ def errors_json(one: OperationErrors) -> dict[str, Any]:
         "new": {"errors": one.new.errors, "loads": one.new.trials},
         "base_share": None if change is None else change.base.value,
         "new_share": None if change is None else change.new.value,
-        "difference": None if found is None else found.value,
-        "low": None if found is None else found.low,
-        "high": None if found is None else found.high,
-        "n": None if found is None else found.n,
-        "method": None if found is None else found.method,
+        **estimate_json("difference", found),
         "confidence": None if found is None else one.confidence,
         "adjusted_p_value": one.adjusted_p_value,
         "shown": one.shown,
