@@ -127,8 +127,8 @@ def _require_common_points(base: Analysis, new: Analysis) -> None:
     if base.points and new.points and not any(point in new.points for point in base.points):
         sweeps = (f"BASE has {points(base.points)}", f"NEW has {points(new.points)}")
         raise BadInput(
-            f"the runs have no point of the sweep in common: {'; '.join(sweeps)}. "
-            "Measure both with the same study."
+            f"the runs have no point of the sweep in common: {'; '.join(sweeps)}. Measure both with the same "
+            "study."
         )
 
 

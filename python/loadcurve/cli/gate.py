@@ -90,8 +90,8 @@ class GateDisplay(RunDisplay):
         )
         for title in sorted(suspected - self._suspected):
             self.note(
-                f"after {gate.blocks} blocks: {title} of {gate.head} is suspected to be "
-                "worse; it is measured again"
+                f"after {gate.blocks} blocks: {title} of {gate.head} is suspected to be worse; it is "
+                "measured again"
             )
         self._suspected = suspected
 

@@ -32,8 +32,8 @@ def layout_command(
     run = read_run(folder)
     if run.run.imported is not None:
         raise BadInput(
-            f"--as {name}: the run in {folder} was imported, and its files lack "
-            "figures that this layout has; expected a run that was measured here, or --format"
+            f"--as {name}: the run in {folder} was imported, and its files lack figures that this layout "
+            "has; expected a run that was measured here, or --format"
         )
     record = _chosen(run, server, dict(map(_setting, at)), trial)
     others = [one.trial for one in run.points if (one.server, one.point) == (record.server, record.point)]

@@ -9,9 +9,8 @@ CODE = FindingCode(
     title="HTTP/3 was compared on open connections only",
     seen_where="a run with loads over HTTP/3 and over TCP in which no load over HTTP/3 opened a connection "
     "within a window",
-    because="HTTP/3 saves round trips where a connection begins: on open ones there is nothing to save, "
-    "and a "
-    "comparison of these alone shows it doing nothing",
+    because="HTTP/3 saves round trips where a connection begins: on open ones there is nothing to save, and "
+    "a comparison of these alone shows it doing nothing",
 )
 
 HTTP3 = "3"
@@ -37,8 +36,7 @@ def find(subject: Subject) -> list[Finding]:
         cause="The loads keep their connections (calls is not set), so that handshakes are no part of any "
         "figure.",
         advice="Add arms with calls = 1, warm and cold side by side: warm ones alone show HTTP/3 doing "
-        "nothing, and "
-        "cold ones alone overstate it.",
+        "nothing, and cold ones alone overstate it.",
     )
     return [finding(CODE, subject, records, explanation)]
 

@@ -86,9 +86,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Delayed]]) -> Explanat
         cause="The server writes an answer in several parts without TCP_NODELAY. Its kernel holds the last "
         "part back until the part before is acknowledged (Nagle's algorithm), and the client's kernel delays "
         "acknowledgements for data to send with them.",
-        advice=f"{ADVICE} Until then a "
-        f"connection carries no more than about {1 / seconds:.0f} requests per second, and the latency is "
-        "the timer's, not the server's work.",
+        advice=f"{ADVICE} Until then a connection carries no more than about {1 / seconds:.0f} requests per "
+        "second, and the latency is the timer's, not the server's work.",
         briefly=briefly(longest) if is_shown else None,
     )
 

@@ -11,9 +11,8 @@ from loadcurve.result.records import PointRecord
 CODE = FindingCode(
     "quic_loss",
     title="Packets of QUIC were lost or late",
-    seen_where="over HTTP/3, at least 20 packets of the load, and at least 0.5 % of them, were found "
-    "lost: shown if "
-    "the kernel dropped at least half as many at the server, likely otherwise",
+    seen_where="over HTTP/3, at least 20 packets of the load, and at least 0.5 % of them, were found lost: "
+    "shown if the kernel dropped at least half as many at the server, likely otherwise",
     because="what was in a lost packet is sent again one round trip or a timeout later, and the sender "
     "slows down",
 )
@@ -66,9 +65,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Lost]]) -> Explanation
         else "The way or the server lost them, or they were acknowledged so late that they only seemed lost.",
         advice="Raise the server's receive buffer; see the finding about it."
         if is_shown
-        else "Look for loss on the way. On one machine nothing is lost there: then a server that takes "
-        "long for a "
-        "turn acknowledges late, or discards what it does not expect.",
+        else "Look for loss on the way. On one machine nothing is lost there: then a server that takes long "
+        "for a turn acknowledges late, or discards what it does not expect.",
         briefly="its full UDP buffer lost packets" if is_shown else None,
     )
 

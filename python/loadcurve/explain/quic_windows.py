@@ -12,16 +12,14 @@ CLIENT = FindingCode(
     "client_quic_windows",
     title="Answers over HTTP/3 waited for the load's windows",
     seen_where="over HTTP/3, the server said at least 20 times, and at least once per 20 answers, that a "
-    "window of "
-    "the load held it up",
+    "window of the load held it up",
     because="the rate of an answer is then one window per round trip, whatever the server could do",
 )
 SERVER = FindingCode(
     "server_quic_windows",
     title="Requests over HTTP/3 waited for the server's windows",
     seen_where="over HTTP/3, a window of the server held the load up at least 20 times, and at least once "
-    "per "
-    "10 answers",
+    "per 10 answers",
     because="a body then takes one more round trip per window, plus the time when the server does not read",
 )
 
@@ -77,9 +75,8 @@ def _explain_client(subject: Subject, seen: Sequence[Observation[Held]]) -> Expl
     return Explanation(
         weight="distorts",
         certainty="shown",
-        seen=f"{subject.name} said up to {max(one.server for one in details):,} times that a window of "
-        "the load held "
-        "it up.",
+        seen=f"{subject.name} said up to {max(one.server for one in details):,} times that a window of the "
+        "load held it up.",
         evidence=[
             *ranged("times that it said so", "", [one.server for one in details]),
             *ranged("window of a stream", "bytes", [one.window_bytes for one in details]),
@@ -104,8 +101,7 @@ def _explain_server(subject: Subject, seen: Sequence[Observation[Held]]) -> Expl
         ],
         cause="The bodies under way exceed the window that the server announces, or it reads them slowly.",
         advice="Raise the server's windows (http3_stream_buffer_size in nginx), or send fewer or shorter "
-        "bodies at "
-        "once on a connection.",
+        "bodies at once on a connection.",
         briefly="bodies waited for its windows",
     )
 

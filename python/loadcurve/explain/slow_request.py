@@ -113,8 +113,8 @@ def _explain(_: Subject, seen: Sequence[Observation[Slow]]) -> Explanation:
         "the same connections to the same processes, so that neither the network nor a busy server explains "
         "it.",
         advice="Look at what the server does for it, and compare the lengths of the answers. The figures of "
-        "all requests together hide it; a limit judges it by its own: "
-        f"'p99 of \"{slowest.operation}\" < 100ms'.",
+        f'all requests together hide it; a limit judges it by its own: \'p99 of "{slowest.operation}" < '
+        "100ms'.",
     )
 
 

@@ -11,19 +11,16 @@ from loadcurve.result.records import PointRecord
 SERVER = FindingCode(
     "server_udp_drops",
     title="The server's UDP buffer overflowed",
-    seen_where="over HTTP/3, the kernel dropped at least 20 datagrams at the server's sockets, and at "
-    "least 0.1 % "
-    "of those sent",
+    seen_where="over HTTP/3, the kernel dropped at least 20 datagrams at the server's sockets, and at least "
+    "0.1 % of those sent",
     because="QUIC takes a dropped datagram for a lost one: what was in it waits to be sent again, and its "
-    "sender "
-    "slows down",
+    "sender slows down",
 )
 CLIENT = FindingCode(
     "client_udp_drops",
     title="The load's UDP buffers overflowed",
     seen_where="over HTTP/3, the kernel dropped at least 20 datagrams at the load's own sockets, and at "
-    "least "
-    "0.1 % of those received",
+    "least 0.1 % of those received",
     because="the server then sends again what the load did not read in time, and slows down for it",
 )
 
@@ -79,19 +76,16 @@ def _explain_server(subject: Subject, seen: Sequence[Observation[Dropped]]) -> E
         weight="explains",
         certainty="shown",
         seen=f"The kernel dropped up to {most.by_server:,} datagrams that arrived for {subject.name}, "
-        "because its "
-        "receive buffer was full.",
+        "because its receive buffer was full.",
         evidence=[
             *ranged("datagrams dropped at the server", "", [one.by_server for one in details]),
             *ranged("datagrams sent to it", "", [one.of_sent for one in details]),
             *ranged("median latency", "ms", [one.record.load.latency_ms.p50 for one in seen]),
         ],
-        cause="The server reads its UDP sockets more slowly than the load fills them, and their buffers "
-        "are small: "
-        "the kernel's default is about 200 KiB.",
+        cause="The server reads its UDP sockets more slowly than the load fills them, and their buffers are "
+        "small: the kernel's default is about 200 KiB.",
         advice="Raise net.core.rmem_default and rmem_max on the server's machine, or the server's own "
-        "setting, and "
-        "compare with the rate at which it is at its limit anyway.",
+        "setting, and compare with the rate at which it is at its limit anyway.",
         briefly="its UDP receive buffer overflowed",
     )
 
@@ -102,9 +96,8 @@ def _explain_client(_: Subject, seen: Sequence[Observation[Dropped]]) -> Explana
     return Explanation(
         weight="distorts",
         certainty="shown",
-        seen=f"The kernel dropped up to {most.by_client:,} datagrams that arrived for the load, because "
-        "its receive "
-        "buffers were full.",
+        seen=f"The kernel dropped up to {most.by_client:,} datagrams that arrived for the load, because its "
+        "receive buffers were full.",
         evidence=[
             *ranged("datagrams dropped at the load", "", [one.by_client for one in details]),
             *ranged("datagrams received", "", [one.of_received for one in details]),
@@ -113,8 +106,7 @@ def _explain_client(_: Subject, seen: Sequence[Observation[Dropped]]) -> Explana
         cause="The load does not read as fast as the server sends, or the kernel grants its sockets too "
         "little.",
         advice="Raise net.core.rmem_max on the load's machine, or use more threads for the load: these "
-        "figures are "
-        "not the server's alone.",
+        "figures are not the server's alone.",
     )
 
 

@@ -60,9 +60,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Single]]) -> Explanati
             *ranged("datagrams per answer", "", [one.per_answer for one in details]),
             *ranged("CPU of the load per request", "µs", [_cpu_us(one.record) for one in seen]),
         ],
-        cause="The server sends each datagram by a separate call (it has no GSO, or it is off), or a "
-        "relay on the "
-        "way, such as a container's proxy, takes them apart.",
+        cause="The server sends each datagram by a separate call (it has no GSO, or it is off), or a relay "
+        "on the way, such as a container's proxy, takes them apart.",
         advice="Reach the server without a relay (network = host) and compare; a server without GSO pays a "
         "system call for each datagram, and so does the load.",
     )

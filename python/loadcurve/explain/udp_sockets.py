@@ -11,9 +11,8 @@ from loadcurve.result.records import PointRecord
 CODE = FindingCode(
     "one_udp_socket",
     title="Several processes shared one UDP socket",
-    seen_where="over HTTP/3, a server of at least three processes had a single UDP socket: likely, and "
-    "shown if "
-    "requests failed or went unanswered",
+    seen_where="over HTTP/3, a server of at least three processes had a single UDP socket: likely, and shown "
+    "if requests failed or went unanswered",
     because="any of the processes may get a datagram, and only one of them knows its connection",
 )
 
@@ -59,9 +58,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Shared]]) -> Explanati
             *ranged("requests failed or unanswered", "", [one.failed for one in details]),
             *ranged("packets lost", "", [one.lost for one in details]),
         ],
-        cause="Without SO_REUSEPORT all workers read the same socket, so that a datagram may reach one "
-        "that does not "
-        "know its connection.",
+        cause="Without SO_REUSEPORT all workers read the same socket, so that a datagram may reach one that "
+        "does not know its connection.",
         advice="Give each worker a socket (listen … quic reuseport in nginx), or use one worker over HTTP/3.",
         briefly="its workers shared one UDP socket" if failed else None,
     )

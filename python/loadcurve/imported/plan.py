@@ -116,8 +116,8 @@ def _point(source: Source, figures: ToolFigures, given: Point) -> Point:
         if (known := said[key]) is not None:
             return {key: float(known)}
     raise BadInput(
-        f"{source.name}: the file does not record its load; give it, for example with "
-        "--point connections=50 or --point rate=1000"
+        f"{source.name}: the file does not record its load; give it, for example with --point connections=50 "
+        "or --point rate=1000"
     )
 
 

@@ -69,9 +69,9 @@ def naming_others(entries: Sequence[Entry], hosts: Sequence[str], url: str | Non
     for origin, source in islice(others.items(), OTHERS_MAX):
         host, field = show(origin.authority), shlex.quote(f"Host: {origin.authority}")
         yield (
-            f"{source.place}: names {origin.words}, but the load goes to {goes}; write the path "
-            f"alone, or, where these answer for it, set the header Host to {host} "
-            f"(in a study headers = {{ Host = {host} }}, of a load -H {field})"
+            f"{source.place}: names {origin.words}, but the load goes to {goes}; write the path alone, or, "
+            f"where these answer for it, set the header Host to {host} (in a study headers = "
+            f"{{ Host = {host} }}, of a load -H {field})"
         )
 
 

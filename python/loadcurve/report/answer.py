@@ -201,8 +201,8 @@ def _nothing_measured(analysis: Analysis) -> str:
     if analysis.failures:
         first = analysis.failures[0]
         return (
-            "Nothing was measured: every trial failed. "
-            f"The first was of {first.server}: {sentence(first.reason.text)}"
+            f"Nothing was measured: every trial failed. The first was of {first.server}: "
+            f"{sentence(first.reason.text)}"
         )
     if all(server.status == "missing" for server in analysis.run.servers.values()):
         return "Nothing was measured: no server of the study is installed."

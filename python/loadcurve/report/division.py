@@ -21,10 +21,9 @@ MOST_POINTS = 3
 CAPTION = (
     "For servers that run several programs, by their names in the study, or those of their processes or "
     "files. Processor time, and the time for which threads could run and waited for a CPU, each divided by "
-    "the answered {requests}. "
-    "Elsewhere is what remains of the mean time from when a {request} was sent to the end of its answer: "
-    "it waited for others before it, for a disk, a lock or the network. Means over the usable trials, "
-    "with their 95\N{NO-BREAK SPACE}% intervals."
+    "the answered {requests}. Elsewhere is what remains of the mean time from when a {request} was sent to "
+    "the end of its answer: it waited for others before it, for a disk, a lock or the network. Means over "
+    "the usable trials, with their 95\N{NO-BREAK SPACE}% intervals."
 )
 
 

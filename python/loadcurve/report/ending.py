@@ -26,8 +26,8 @@ def trials_in_words(analysis: Analysis) -> list[str]:
         sentences.append(
             f"{units.plural(repeated.points, 'point')} of a trial "
             f"{'was' if repeated.points == 1 else 'were'} measured again because the machine was disturbed: "
-            "the least disturbed attempt counts, and "
-            f"{units.plural(repeated.attempts, 'other')} {'does' if repeated.attempts == 1 else 'do'} not."
+            f"the least disturbed attempt counts, and {units.plural(repeated.attempts, 'other')} "
+            f"{'does' if repeated.attempts == 1 else 'do'} not."
         )
     if analysis.is_search:
         return sentences
@@ -120,8 +120,8 @@ def _summary(run: Run, analysis: Analysis) -> list[str]:
     of_how_many = f" of {ended.points_expected:,}" if record.search is None else ""
     measured = f"{len(run.points):,}{of_how_many} points were measured"
     sentences = [
-        f"{units.plural(servers, 'server')} in {units.plural(ended.trials_expected, 'trial')} "
-        f"over {units.plural(len(run.sweep_points), 'setting')} of the sweep: {measured}"
+        f"{units.plural(servers, 'server')} in {units.plural(ended.trials_expected, 'trial')} over "
+        f"{units.plural(len(run.sweep_points), 'setting')} of the sweep: {measured}"
         + (f" ({counts})." if run.points else ".")
     ]
     if run.failures:

@@ -191,10 +191,9 @@ def _in_markdown(_report: Report, groups: Sequence[FindingGroup]) -> Iterable[st
         first = group.findings[0]
         evidence = "; ".join(f"{one.name} {figure(one)}" for one in first.evidence[:MOST_EVIDENCE])
         items.append(
-            f"**{escaped(group.title)}**: {escaped(group.seen_of)} "
-            f"({WEIGHT_TITLES[group.weight]}): {escaped(group.seen)} {escaped(evidence)}. "
-            f"*{CAUSE_TITLES[first.certainty]}:* {escaped(first.cause)} "
-            f"*To do:* {escaped(first.advice)}"
+            f"**{escaped(group.title)}**: {escaped(group.seen_of)} ({WEIGHT_TITLES[group.weight]}): "
+            f"{escaped(group.seen)} {escaped(evidence)}. *{CAUSE_TITLES[first.certainty]}:* "
+            f"{escaped(first.cause)} *To do:* {escaped(first.advice)}"
         )
     return listed(items)
 

@@ -507,7 +507,6 @@ def _require_room(path: Path, points: int) -> None:
     free = shutil.disk_usage(path).free
     if free < needed:
         raise BadInput(
-            f"the disk of {path} has {free:,} bytes free, "
-            f"and the {points:,} points of this run may need {needed:,}. "
-            "Free some space or choose another folder with --out."
+            f"the disk of {path} has {free:,} bytes free, and the {points:,} points of this run may need "
+            f"{needed:,}. Free some space or choose another folder with --out."
         )

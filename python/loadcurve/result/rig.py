@@ -223,8 +223,8 @@ def marked_at_ceiling(result: LoadResult, ceiling: Ceiling) -> LoadResult:
     text = (
         f"{answered_rps:,.0f} {unit} per second are {whole_percent(answered_rps / ceiling_rps)} of the "
         f"{ceiling_rps:,.0f} that {f'{tool} reaches on this rig' if tool else 'this rig reaches'} with "
-        f"{load.connections:,} connections{spoken} against "
-        "a server that does nothing: the rig, not the server, is the limit"
+        f"{load.connections:,} connections{spoken} against a server that does nothing: the rig, not the "
+        "server, is the limit"
     )
     verdict = result.verdict.with_reason("rig_ceiling", text, "suspect")
     return result.model_copy(update={"verdict": verdict})

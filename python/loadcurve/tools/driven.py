@@ -192,8 +192,8 @@ class Driven(Generator):
             if is_interrupted:
                 raise KeyboardInterrupt from error
             raise NothingMeasured(
-                f"{self.tool.name} ended with status {process.status}, and {error}; "
-                f"it has printed: {process.last_words()}"
+                f"{self.tool.name} ended with status {process.status}, and {error}; it has printed: "
+                f"{process.last_words()}"
             ) from error
         is_loading = isinstance(wanted, DatabaseToolRequest) and wanted.load.phase == "load"
         if not figures.answered and not is_interrupted and (process.status or is_loading):

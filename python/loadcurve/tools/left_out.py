@@ -64,9 +64,8 @@ class LeftOut:
             first.file,
             first.line,
             first.found,
-            f"{first.expected}; {self.lines:,} of {self.rows + self.lines:,} lines are not like that, and "
-            "at most "
-            f"{whole_percent(SHARE_MAX)} are left out",
+            f"{first.expected}; {self.lines:,} of {self.rows + self.lines:,} lines are not like that, and at "
+            f"most {whole_percent(SHARE_MAX)} are left out",
             first.read_until_then,
         )
 

@@ -62,9 +62,9 @@ class Listener:
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
             raise BadInput(
-                f"the page cannot listen at {address.host}:{address.port}: {reason}. "
-                "Choose another with --watch-address (--address of `loadcurve watch`), "
-                f"such as {ANY_LOOPBACK_PORT} for any free port of this machine."
+                f"the page cannot listen at {address.host}:{address.port}: {reason}. Choose another with "
+                f"--watch-address (--address of `loadcurve watch`), such as {ANY_LOOPBACK_PORT} for any free "
+                "port of this machine."
             ) from error
         return cls(listening, address.host)
 

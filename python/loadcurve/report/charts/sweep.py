@@ -311,8 +311,7 @@ def _alternative(measure: Drawn, shown: Slice, at: Sequence[tuple[str, CurvePoin
             first, last = known[0], known[-1]
             highest = max(known, key=lambda pair: pair[1].value)
             sentences.append(
-                f"{server}: {units.number(first[1].value)} at {first[0]}, "
-                f"{units.number(last[1].value)} at {last[0]}, "
-                f"highest {units.number(highest[1].value)} at {highest[0]}."
+                f"{server}: {units.number(first[1].value)} at {first[0]}, {units.number(last[1].value)} at "
+                f"{last[0]}, highest {units.number(highest[1].value)} at {highest[0]}."
             )
     return " ".join(sentences)

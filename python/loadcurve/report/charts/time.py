@@ -151,8 +151,8 @@ def panel_figure(panel: Panel, *, is_lowest: bool, load: LoadKind = WEB) -> Figu
     if panel.name == "latency":
         marks += [_pauses(altair.X("t_s:Q", scale=scale, axis=axis)), _slowest(along, load)]
     alternative = (
-        f"{panel.title} over time in the chosen trial: {', '.join(panel.lines.values())}. "
-        "Grey bands are stretches in which nothing was answered."
+        f"{panel.title} over time in the chosen trial: {', '.join(panel.lines.values())}. Grey bands are "
+        "stretches in which nothing was answered."
     )
     end = altair.param(name="end_s", value=1)
     return Figure(layered(marks, alternative, PANEL_HEIGHT, [end]), alternative)

@@ -129,8 +129,8 @@ class ContainerProcesses(ServerProcesses):
             text = f"{command.title} could not use port {command.port}: another program uses it."
             raise ServerFailure("port_taken", text, said)
         text = (
-            f"{command.title} could not be started in a container: "
-            f"{self._engine.name} ended with status {result.si_status}."
+            f"{command.title} could not be started in a container: {self._engine.name} ended with status "
+            f"{result.si_status}."
         )
         raise ServerFailure("not_started", text, said)
 

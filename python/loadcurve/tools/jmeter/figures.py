@@ -103,8 +103,8 @@ def _may_have_sums(source: Source, look: _Look, left_out: LeftOut, *, has_thread
     if not is_stated:
         left_out.note(
             "without the column responseMessage, and threadName and label, the sums of transaction "
-            "controllers "
-            "cannot be distinguished from requests: if the test plan has any, they are counted, too"
+            "controllers cannot be distinguished from requests: if the test plan has any, they are counted, "
+            "too"
         )
     return False
 

@@ -130,7 +130,6 @@ def _notes(total: _Line, sums: Mapping[str, _Line], transactions: int) -> list[V
     if transactions:
         texts.append(
             f"{transactions:,} sums of transaction controllers are among its names, and not told apart "
-            "there, so nothing "
-            "is by name"
+            "there, so nothing is by name"
         )
     return [VerdictNote.of("figures_left_out", text) for text in texts]

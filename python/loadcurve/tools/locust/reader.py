@@ -42,9 +42,8 @@ TESTED = {
 """By format, the versions whose real output it is tested with."""
 _OF_ALL = (TYPE, NAME, REQUESTS, FAILURES, MEAN, SHORTEST, LONGEST)
 _NOT_AT_ITS_END = (
-    "locust writes its table once in a second or two while it runs: requests between the last time and "
-    "the end of the "
-    "run are in no figure"
+    "locust writes its table once in a second or two while it runs: requests between the last time and the "
+    "end of the run are in no figure"
 )
 RATE_MIN_RPS = 0.05
 """The least rate with two decimals that is known within a tenth."""

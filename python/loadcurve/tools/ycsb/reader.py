@@ -141,8 +141,7 @@ def _notes(parts: Mapping[str, Part]) -> list[VerdictNote]:
     if BOTH in parts and parts[BOTH].count:
         text = (
             f"{parts[BOTH].count:,} operations were a read and an update: each counts once among all, and "
-            "its two parts "
-            "once more among read and update, as YCSB lists them"
+            "its two parts once more among read and update, as YCSB lists them"
         )
         notes.append(VerdictNote.of("figures_left_out", text))
     of_failures = [_operation_name(name) for name, part in parts.items() if part.counts_failures]
