@@ -216,6 +216,10 @@ def test_the_charts_of_a_run_are_objects_that_can_be_changed_and_saved(run, tmp_
     chart = run.charts["throughput"].properties(title="Mine")
     chart.save(tmp_path / "mine.svg")
     assert "Mine" in (tmp_path / "mine.svg").read_text()
+    assert "throughput" in list(run.charts)
+    assert repr(run.charts).startswith("<charts: throughput")
+    with pytest.raises(KeyError, match="no such"):
+        _ = run.charts["no such"]
 
 
 def test_reports_are_written_where_they_are_asked_for(run, tmp_path):

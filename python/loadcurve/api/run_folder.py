@@ -1,7 +1,7 @@
 """A run folder as tables, findings, charts and files, and what makes one: a run, a search, an import."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -17,6 +17,7 @@ from loadcurve.errors import BadInput
 from loadcurve.explain.finding import Finding
 from loadcurve.host.archives import opened
 from loadcurve.report.answer import answer_words
+from loadcurve.report.charts.figure import Specification
 from loadcurve.report.findings import CAUSE_TITLES, FindingGroup, grouped
 from loadcurve.report.formats.figures import pictures
 from loadcurve.report.formats.pictures import drawing
@@ -36,6 +37,30 @@ class Findings(list[Finding]):
         if not self:
             return "<p>No findings.</p>"
         return "\n".join(_shown(group) for group in grouped(self))
+
+
+class Charts(Mapping[str, altair.TopLevelMixin]):
+    """Charts by name, each made when it is asked for: Altair takes its time to check what it makes."""
+
+    def __init__(self, specifications: Mapping[str, Specification]) -> None:
+        """Keep what the charts are made of."""
+        self._specifications = specifications
+
+    def __getitem__(self, name: str) -> altair.TopLevelMixin:
+        """Return a new chart, which can be changed without changing another."""
+        return altair.Chart.from_dict(self._specifications[name])
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names, in the order of the report."""
+        return iter(self._specifications)
+
+    def __len__(self) -> int:
+        """Return how many charts there are."""
+        return len(self._specifications)
+
+    def __repr__(self) -> str:
+        """Return the names, by which the charts are asked for."""
+        return f"<charts: {', '.join(self)}>"
 
 
 def _shown(group: FindingGroup) -> str:
@@ -92,9 +117,7 @@ class Run:
     @property
     def charts(self) -> Mapping[str, altair.TopLevelMixin]:
         """Every figure by the name of its file, as a chart of Altair that can be shown, changed and saved."""
-        return {
-            picture.name: altair.Chart.from_dict(picture.specification) for picture in pictures(self._report)
-        }
+        return Charts({picture.name: picture.specification for picture in pictures(self._report)})
 
     def report(
         self,
