@@ -116,6 +116,7 @@ test-rust: setup
 
 # What measures under load has the machine to itself, and all else runs beside each other; most tests of servers wait.
 # Browsers come before the servers: theirs are many busy threads, which starve a load of a tenth of a second.
+test-python: export TMPDIR := $(shell tests/temporary-folder)
 test-python: setup
 	$(BIN)/pytest --quiet --numprocesses logical --maxprocesses 8 tests/unit
 	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile -m '$(SHORT) and not alone' tests/browser

@@ -23,7 +23,7 @@ use servers::serve;
 const IO: IoChoice = IoChoice::Auto;
 
 /// How many requests the shorter of two loads has.
-const REQUESTS: u64 = 5_000;
+const REQUESTS: u64 = 2_000;
 const CONNECTIONS: usize = 8;
 /// More than a server that is built for tests can serve, so that the load is over soon.
 const RATE_RPS: f64 = 20_000.0;
