@@ -368,6 +368,9 @@ pub(crate) fn refused(malformed: Malformed) -> Failure {
         Malformed::WebSocket(
             WebSocketError::Refused { .. } | WebSocketError::NotOverHttp2 | WebSocketError::Reset { .. },
         ) => Failure::UpgradeRefused,
+        Malformed::WebSocket(
+            WebSocketError::NoAnswerId | WebSocketError::UnknownAnswerId | WebSocketError::RepeatedAnswerId,
+        ) => Failure::AnswerIdWrong,
         Malformed::WebSocket(_) => Failure::WebsocketFault,
         Malformed::Http3(_) => Failure::H3Fault,
         _ => Failure::Malformed,

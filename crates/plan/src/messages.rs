@@ -29,7 +29,10 @@ pub struct WebSocket {
     pub subscribers: Option<usize>,
     /// The extension that is offered, as the handshake says it: permessage-deflate with its parameters (RFC 7692).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub extension: Option<String>,
+    pub extension: Option<Box<str>>,
+    /// The field of JSON in which an answer has the id of its message; `None` where answers come in order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_id: Option<Box<str>>,
 }
 
 /// What a message is.

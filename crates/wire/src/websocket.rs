@@ -2,7 +2,7 @@
 //!
 //! A connection begins with a request of HTTP/1.1 for an upgrade, which is its handshake: one for all connections of a load,
 //! but for its key. Then each message of the client is a request, and the next message of the server is its answer: answers
-//! are matched in order. So a template is a message, and what else its request has, the target and the fields, is that of the
+//! are matched in order, or by an id that each of them has in its text ([`AnswerId`]). So a template is a message, and what else its request has, the target and the fields, is that of the
 //! handshake; of a list of requests the first one gives it, and the body of each is a message.
 //!
 //! Over HTTP/2 ([`WebSocketHttp2`]) the streams of a connection are WebSockets.
@@ -16,6 +16,7 @@
 //! ([`PONGS_BYTES_MAX`]).
 
 mod accept;
+mod answer_id;
 mod close;
 mod compression;
 mod deflate;
@@ -43,6 +44,7 @@ use crate::exchange::{
 use crate::request::{InvalidRequest, Request};
 use crate::response::Response;
 
+use answer_id::Ids;
 use close::Close;
 use compression::Compression;
 use frame::{Opcode, write_control, write_header};
@@ -51,6 +53,7 @@ use incoming::{ANSWERED, Incoming, Said};
 use random::Random;
 
 pub use accept::accept_of;
+pub use answer_id::{AnswerId, ID_PLACE};
 pub use deflate::INFLATED_BYTES_MAX;
 pub use frame::{CONTROL_BYTES_MAX, mask};
 pub use handshake::Handshake;
@@ -84,6 +87,8 @@ const fn opcode_of(kind: MessageKind) -> Opcode {
 pub struct WebSocketSettings {
     handshake: Arc<Handshake>,
     kind: MessageKind,
+    /// Where answers have the ids of their messages, unless they are matched in order.
+    answer_id: Option<AnswerId>,
     /// The seed of the next exchange's keys.
     seed: Arc<AtomicU64>,
 }
@@ -92,7 +97,13 @@ impl WebSocketSettings {
     /// With this request for the upgrade, and keys and masks of this seed.
     #[must_use]
     pub fn new(handshake: Handshake, kind: MessageKind, seed: u64) -> Self {
-        Self { handshake: Arc::new(handshake), kind, seed: Arc::new(AtomicU64::new(seed)) }
+        Self { handshake: Arc::new(handshake), kind, answer_id: None, seed: Arc::new(AtomicU64::new(seed)) }
+    }
+
+    /// The same with answers that are matched by an id, which each message has in place of [`ID_PLACE`].
+    #[must_use]
+    pub fn matching(self, answer_id: AnswerId) -> Self {
+        Self { answer_id: Some(answer_id), ..self }
     }
 }
 
@@ -109,6 +120,8 @@ pub struct WebSocket<const FANS_OUT: bool = false> {
     upgrading: Option<Upgrading>,
     /// The messages under way, the oldest first.
     awaited: VecDeque<Tag>,
+    /// By what answers are matched, unless they come in order.
+    ids: Option<Ids>,
     /// The message that is being written, where it is read meanwhile.
     upload: Option<Upload>,
     incoming: Incoming,
@@ -149,6 +162,7 @@ impl<const FANS_OUT: bool> Exchange for WebSocket<FANS_OUT> {
             random: Random::new(seed),
             upgrading: None,
             awaited: VecDeque::with_capacity(most),
+            ids: settings.answer_id.clone().map(|name| Ids::new(name, most)),
             upload: None,
             incoming: Incoming::default(),
             compression: Compression::default(),
@@ -162,6 +176,7 @@ impl<const FANS_OUT: bool> Exchange for WebSocket<FANS_OUT> {
 
     fn open(&mut self) {
         self.awaited.clear();
+        self.ids.iter_mut().for_each(Ids::reset);
         self.upload = None;
         self.incoming.reset();
         self.compression = Compression::default();
@@ -216,19 +231,22 @@ impl<const FANS_OUT: bool> Exchange for WebSocket<FANS_OUT> {
     fn begin(&mut self, tag: Tag, template: &WebSocketTemplate, open: Option<&[u8]>, to: &mut Vec<u8>) {
         let opcode = opcode_of(self.settings.kind);
         let key = self.random.mask();
-        let marker = open.filter(|_| FANS_OUT).unwrap_or_default();
+        let id = self.ids.as_mut().map(|ids| ids.next(tag));
+        let opens = FANS_OUT || id.is_some();
+        let marker = id.as_ref().map_or(open.filter(|_| FANS_OUT).unwrap_or_default(), |id| id);
+        let (before, behind) = template.parts(opens);
+        let body_bytes = (before.len() + behind.len()) as u64 + template.following_bytes;
         if !FANS_OUT {
             self.awaited.push_back(tag);
         }
         if let Some(window_bits) = self.compression.window_bits
-            && let Some(deflated) = template.deflated(window_bits)
+            && let Some(deflated) = template.deflated(window_bits, opens)
         {
-            self.compression.write(deflated, template.body_bytes(), (opcode, key), marker, to);
+            self.compression.write(deflated, body_bytes, (opcode, key), marker, to);
             return;
         }
-        write_header(opcode, template.body_bytes() + marker.len() as u64, key, to);
+        write_header(opcode, body_bytes + marker.len() as u64, key, to);
         let begin = to.len();
-        let (before, behind) = template.kept.split_at(if FANS_OUT { template.marker_at } else { 0 });
         to.extend_from_slice(before);
         to.extend_from_slice(marker);
         to.extend_from_slice(behind);
@@ -357,15 +375,22 @@ impl<const FANS_OUT: bool> WebSocket<FANS_OUT> {
         }
         while self.closed.is_none() {
             let tag = if FANS_OUT { Some(0) } else { self.awaited.front().copied() };
-            let mut take = |part: &[u8]| tag.into_iter().for_each(|tag| take_body(tag, ANSWERED, part));
+            let ids = &mut self.ids;
+            let mut take = |part: &[u8]| match ids {
+                Some(ids) => ids.read(part),
+                None => tag.into_iter().for_each(|tag| take_body(tag, ANSWERED, part)),
+            };
             let (read, said) = self.incoming.read(&bytes[consumed..], tag.is_some(), &mut take)?;
             consumed += read;
             match said {
                 None => break,
                 Some(Said::Message(message)) => {
                     self.compression.count(&message);
-                    // It answers the oldest message of the client.
-                    self.awaited.pop_front();
+                    // It answers the oldest message of the client, or the one with its id.
+                    let tag = match &mut self.ids {
+                        Some(ids) => Some(ids.answered(&mut self.awaited)?),
+                        None => self.awaited.pop_front().or(tag),
+                    };
                     let event = tag.map(|tag| Event::Answered(tag, message.answer(0)));
                     return Ok(Received { consumed, event });
                 }
@@ -382,7 +407,7 @@ impl<const FANS_OUT: bool> WebSocket<FANS_OUT> {
 
     /// Says once of the message under way that it has begun, where it answers one.
     fn begun(&mut self) -> Option<Event> {
-        if FANS_OUT || !self.incoming.begins() {
+        if FANS_OUT || self.ids.is_some() || !self.incoming.begins() {
             return None;
         }
         self.awaited.front().copied().map(Event::Begun)

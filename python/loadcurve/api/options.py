@@ -115,6 +115,8 @@ class LoadOptions(TypedDict, total=False):
     """WebSocket: text or binary messages; default text."""
     extension: str | None
     """WebSocket: offer to compress messages, such as permessage-deflate."""
+    answer_id: str | None
+    """WebSocket: match answers by this field, as {id} in the body."""
     message_size: str | None
     """WebSocket, gRPC: messages of this size, of letters."""
     subscribers: int | None

@@ -7,11 +7,12 @@ from pydantic import Field
 
 from loadcurve.loads.extension import Extension
 from loadcurve.loads.grpc import Grpc, GrpcTable
-from loadcurve.loads.option import CommandLine, OfMessages, OnlyOver, OtherTools, Planned, Shown
+from loadcurve.loads.option import CommandLine, NotWith, OfMessages, OnlyOver, OtherTools, Planned, Shown
 from loadcurve.loads.sized import MessageSize
 from loadcurve.loads.table import LoadTable, Swept, attributes
 from loadcurve.loads.values import Duration, PositiveCount
 from loadcurve.protocol import EVENTS, GRPC, HTTP1_1, HTTP2, WEBSOCKET, AskedHttp, Messages
+from loadcurve.toml.expected import Expected
 from loadcurve.toml.problems import Problem
 
 OWN_MESSAGES: Final = OtherTools(takes_any=False, reason="measures requests, and no messages")
@@ -119,6 +120,27 @@ class MessagesTable(LoadTable):
     """With WebSocket over HTTP/1.1: an offer to compress messages (RFC 7692), as the handshake has it:
     "permessage-deflate", or with parameters such as "; server_no_context_takeover". Each message is deflated
     once, by itself. Nothing is offered unless it is set.
+    """
+    answer_id: Annotated[
+        str | None,
+        Field(pattern=r'^[^"\\\\\x00-\x1f]{1,100}$'),
+        Expected('the name of a field of JSON, such as "id"'),
+        CommandLine(
+            "--answer-id",
+            help="WebSocket: match answers by this field, as {id} in the body.",
+            metavar="FIELD",
+            panel="Messages",
+            place=103,
+        ),
+        Planned("messages"),
+        OfMessages((WEBSOCKET,)),
+        OnlyOver((HTTP1_1,)),
+        NotWith(("subscribers", "message_bytes")),
+        OWN_MESSAGES,
+    ] = None
+    """With WebSocket over HTTP/1.1: the field of JSON in which an answer has the id of its message, which may
+    come in any order. Each message has its id, a number of 16 digits, in place of `{id}` in its body. Unless
+    set, answers come in order.
     """
     message_bytes: Annotated[
         MessageSize | None,

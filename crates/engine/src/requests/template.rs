@@ -143,10 +143,10 @@ impl<'a> Templates<'a> {
         })
     }
 
-    /// The bytes of a message in a file, where it may have to be compressed.
+    /// The bytes of a message in a file, where it may have to be compressed, or has an id.
     fn compressed(&self, file: &BodyFile) -> Result<Option<Vec<u8>>, StartError> {
         let websocket = self.plan.work.messages.as_ref().and_then(Messages::websocket);
-        if websocket.is_none_or(|websocket| websocket.extension.is_none()) {
+        if websocket.is_none_or(|websocket| websocket.extension.is_none() && websocket.answer_id.is_none()) {
             return Ok(None);
         }
         let is_short = file.length() <= COMPRESSED_BYTES_MAX;

@@ -9,7 +9,8 @@ use loadcurve_record::{self as record, Compression};
 use loadcurve_wire::{
     Body, CompressionCounts, Handshake, Http2Settings, InvalidRequest, MessageKind, Method,
     PermessageDeflate, Request as WireRequest, Spared, Target, Version, WebSocketHttp2Settings,
-    WebSocketSettings, websocket::Text,
+    WebSocketSettings,
+    websocket::{AnswerId, ID_PLACE, Text},
 };
 
 use super::body::BodyFile;
@@ -30,13 +31,29 @@ pub(crate) fn websocket_settings(
 ) -> Result<WebSocketSettings, StartError> {
     let offer = websocket.extension.as_deref().map(PermessageDeflate::offer).transpose();
     let offer = offer.map_err(|invalid| StartError::Plan(invalid.to_string()))?;
+    let answer_id = match &websocket.answer_id {
+        Some(name) => {
+            given(work)?.iter().try_for_each(require_id)?;
+            let text = || {
+                StartError::Plan(
+                    "an answer_id is the name of a field of JSON, without quotation marks".into(),
+                )
+            };
+            Some(AnswerId::new(name).ok_or_else(text)?)
+        }
+        None => None,
+    };
     settings(work, websocket, |request, kind, seed| {
         let handshake = Handshake::new(request)?;
         let handshake = match offer {
             Some(offer) => handshake.offering(offer),
             None => handshake,
         };
-        Ok(WebSocketSettings::new(handshake, kind, seed))
+        let settings = WebSocketSettings::new(handshake, kind, seed);
+        Ok(match answer_id {
+            Some(answer_id) => settings.matching(answer_id),
+            None => settings,
+        })
     })
 }
 
@@ -58,11 +75,7 @@ fn settings<S>(
     websocket: &plan::WebSocket,
     make: impl FnOnce(&WireRequest<'_>, MessageKind, u64) -> Result<S, InvalidRequest>,
 ) -> Result<S, StartError> {
-    let Requests::Given(requests) = &work.requests else {
-        return Err(StartError::Plan(
-            "messages are the bodies of requests, which a list does not have".into(),
-        ));
-    };
+    let requests = given(work)?;
     let Some(first) = requests.first() else {
         return Err(StartError::Plan("a load requires at least one request".into()));
     };
@@ -86,6 +99,38 @@ fn settings<S>(
     // Another key and another mask each time, also where a load is repeated.
     let seed = RandomState::new().hash_one(&first.target);
     make(&request, kind, seed).map_err(|invalid| StartError::Plan(invalid.to_string()))
+}
+
+/// The requests whose bodies are messages.
+fn given(work: &Http) -> Result<&[Request], StartError> {
+    let Requests::Given(requests) = &work.requests else {
+        let text = "messages are the bodies of requests, which a list does not have";
+        return Err(StartError::Plan(text.into()));
+    };
+    Ok(requests)
+}
+
+/// Sees that the message of a request has the place of its id.
+fn require_id(request: &Request) -> Result<(), StartError> {
+    let has = |message: &[u8]| memchr::memmem::find(message, ID_PLACE).is_some();
+    let has_place = match &request.body {
+        plan::Body::Empty => false,
+        plan::Body::Text(text) => has(text.as_bytes()),
+        plan::Body::Bytes(bytes) => has(bytes),
+        plan::Body::Lines { file } => {
+            body_lines(file).map_err(StartError::Plan)?.iter().all(|line| has(line))
+        }
+        plan::Body::File(path) => {
+            let file = BodyFile::open(path).map_err(StartError::Plan)?;
+            has(&file.whole().map_err(StartError::Plan)?)
+        }
+    };
+    if has_place {
+        return Ok(());
+    }
+    Err(StartError::Plan(
+        "a message has no {id}, in whose place its id is put (answer_id): write it where the server looks for the id".into(),
+    ))
 }
 
 /// Adds what was counted of a connection's compression to what is counted of all.

@@ -310,6 +310,11 @@ table! {
         happened: "got an answer that breaks the rules of WebSocket",
         remark: Some("a wrong Sec-WebSocket-Accept is one, and a frame or a text that may not be"),
     }
+    AnswerIdWrong {
+        code: "answer_id_wrong", origin: Origin::Answer,
+        happened: "were under way on a WebSocket with an answer whose id no message under way has",
+        remark: Some("with `answer_id`; it has none, an unknown one, or that of an earlier answer"),
+    }
     ClosedNormally {
         code: "closed_normally", origin: Origin::Server,
         happened: "had their WebSocket closed by the server without an error",
@@ -370,7 +375,10 @@ impl Failure {
     /// Whether the server has said what it may not say, so that nothing more is believed of the connection.
     #[must_use]
     pub fn is_fault(self) -> bool {
-        matches!(self, Self::Malformed | Self::Unasked | Self::WebsocketFault | Self::H3Fault)
+        matches!(
+            self,
+            Self::Malformed | Self::Unasked | Self::WebsocketFault | Self::AnswerIdWrong | Self::H3Fault
+        )
     }
 
     /// Whether a connection of QUIC has ended with more to say of it than that it was closed.

@@ -28,6 +28,12 @@ pub enum WebSocketError {
     Extension,
     /// The server breaks the compression of messages, or the agreement on it (RFC 7692).
     Deflate(DeflateError),
+    /// An answer has no id, where answers are matched by them.
+    NoAnswerId,
+    /// An answer has an id that no message had.
+    UnknownAnswerId,
+    /// An answer has the id of a message that was answered before.
+    RepeatedAnswerId,
     /// The server uses a subprotocol that was not offered.
     Subprotocol,
     /// A reserved bit of a frame is set, which only an extension may do (§5.2).
@@ -112,6 +118,9 @@ impl Display for WebSocketError {
             }
             Self::Extension => "the server uses an extension of WebSocket that was not offered",
             Self::Deflate(error) => return error.fmt(formatter),
+            Self::NoAnswerId => "an answer has no id of 16 digits in the field of answer_id, by which answers are matched",
+            Self::UnknownAnswerId => "an answer has an id that no message on its connection had",
+            Self::RepeatedAnswerId => "an answer has the id of a message that was answered before",
             Self::Subprotocol => {
                 "the server chose a subprotocol of WebSocket that was not offered; give it in the header \
                  Sec-WebSocket-Protocol"

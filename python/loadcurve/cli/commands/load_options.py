@@ -30,6 +30,8 @@ LOAD_OPTIONS: Final = (
     Row("extension", "--extension", str,
         help="WebSocket: offer to compress messages, such as permessage-deflate.", metavar="OFFER",
         panel="Messages", place=102),
+    Row("answer_id", "--answer-id", str, help="WebSocket: match answers by this field, as {id} in the body.",
+        metavar="FIELD", panel="Messages", place=103),
     Row("message_size", "--message-size", str, help="WebSocket, gRPC: messages of this size, of letters.",
         metavar="SIZE", panel="Messages", place=105),
     Row("subscribers", "--subscribers", int,
