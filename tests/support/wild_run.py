@@ -298,6 +298,9 @@ def _add_up(load: dict[str, Any]) -> None:
         deliveries["delivered"] = min(deliveries["delivered"], deliveries["expected"])
         subscribers = deliveries["subscribers"]
         subscribers["opened"] = min(subscribers["opened"], subscribers["asked"])
+    for spared in (load.get("compression") or {}).values():
+        if isinstance(spared, dict) and not spared["messages"]:
+            spared |= {"bytes": 0, "compressed_bytes": 0}
     for counts in (*parts, whole):
         counts["due"] = sum(counts[end] or 0 for end in ENDS)
 
