@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from support.certificates import NAME, make_authority
 from support.limit_server import limit_server
 from support.recording_server import recording_server
 
@@ -58,6 +59,24 @@ def test_messages_of_streamed_answers_are_counted(sandbox, tmp_path, schema):
     assert (result["requests"]["answered"], result["requests"]["failed"]) == (50, 0)
     assert (messages["kind"], messages["delivered"], messages["expected"]) == ("grpc", 200, 200)
     assert messages["first_event_ms"]["count"] == 50
+
+
+def test_over_http_3_calls_and_their_streams_of_messages_are_counted_alike(sandbox, tmp_path, schema):
+    authority = make_authority(tmp_path, "authority")
+    issued = authority.issue(NAME)
+    options = ("--http", "3", "--cacert", authority.certificate, "--server-name", NAME, "--proto", schema)
+    options += ("-c", 2, "--streams", 5, "-n", 50, "--json")
+    files = (issued.certificate, issued.key)
+    with limit_server(tmp_path, *files, http3=True, faults=("--call-messages", "4")) as address:
+        stream = sandbox.run("load", f"grpcs://{address}/h.Hello/Listen", *options)
+    with limit_server(
+        tmp_path, *files, http3=True, faults=("--error-share", "1", "--spared-requests", "1")
+    ) as address:
+        failing = sandbox.run("load", f"grpcs://{address}/h.Hello/Say", *options)
+    result, failed = (json.loads(finished.stdout) for finished in (stream, failing))
+    assert (result["requests"]["answered"], result["messages"]["delivered"]) == (50, 200)
+    assert (result["load"]["messages"], result["load"]["http"]) == ("grpc", "3")
+    assert (failed["requests"]["answered"], failed["errors"]["grpc_internal"]) == (0, 50)
 
 
 def test_each_message_of_a_call_of_both_directions_is_answered_by_one(sandbox, tmp_path, schema):

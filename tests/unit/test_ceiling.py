@@ -331,6 +331,7 @@ def test_the_ceiling_of_messages_is_measured_over_all_that_they_are_sent_over(
     assert [(one.http, one.scheme, one.messages) for one in asked] == [
         *[(http, scheme, "websocket") for http in ("1.1", "2") for scheme in ("http", "https")],
         *[("2", scheme, kind) for kind in ("unary", "bidirectional") for scheme in ("http", "https")],
+        ("3", "https", "unary"),
     ]
     measured = measure_ceiling(divide_cpus(None, None), runs=1, spoken=asked)
     assert [point.spoken for point in measured.points] == asked

@@ -57,6 +57,12 @@ def test_calls_are_posts_of_the_encoded_message_over_http_2_named_by_their_metho
     }
 
 
+def test_calls_are_made_over_http_3_where_that_is_asked_for(tmp_path):
+    over_http3 = CALLS.replace('messages = "grpc"\n', 'messages = "grpc"\nhttp = "3"\n')
+    planned = work(load_of(tmp_path, over_http3 + SAID).with_values({}, ClosedLoad))
+    assert (planned["http"], list(planned["messages"])) == ("3", ["grpc"])
+
+
 @pytest.mark.parametrize(("path", "said"), [("Listen", ""), ("Say", 'call = "server_stream"\n')])
 def test_answers_are_streams_where_the_schema_says_so_or_the_load_without_one(tmp_path, path, said):
     given = SAID if not said else f"[load.grpc]\n{said}"
@@ -185,6 +191,10 @@ def test_a_message_is_no_part_of_a_record_and_statuses_are(tmp_path):
         ({'proto = "hello.proto"\n': ""}, ["load.grpc.message", "requires the .proto file"]),
         ({"hello.proto": "other.proto"}, ["load.grpc.call", "other.proto"]),
         ({'messages = "grpc"\n': 'messages = "grpc"\nhttp = "1.1"\n'}, ["load.http", "over HTTP/2"]),
+        (
+            {'messages = "grpc"\n': 'messages = "grpc"\nhttp = "3"\n', "Hello/Say": "Hello/Chat"},
+            ["load.http", "kept on streams of HTTP/2"],
+        ),
         ({'messages = "grpc"\n': ""}, ["load.grpc", "only used with messages"]),
         (
             {"[load.grpc]\n": '[load.grpc]\nstatuses = ["FINE"]\n'},

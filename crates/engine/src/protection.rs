@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use loadcurve_plan::{HttpLoad, Nanos, Tls as Plan, Verify};
+use loadcurve_plan::{HttpLoad, Messages, Nanos, Tls as Plan, Verify};
 use loadcurve_quic::connection::Windows;
 use loadcurve_quic::{self as quic, Http3};
 use loadcurve_record::{Failure, HandshakeTimes};
@@ -22,6 +22,7 @@ use crate::limit::Limit;
 use crate::merged::Merged;
 use crate::one_connection::epoll;
 use crate::opening;
+use crate::requests::grpc::calls_of;
 use crate::result::{Agreed, Certificate, Handshakes, MeasuredHandshakes, TlsSummary};
 use crate::transport::Transport as _;
 use crate::visitor::{ExchangeVisitor, Look, Protocol, Spoken};
@@ -152,6 +153,10 @@ pub(crate) fn over_quic<S: ExchangeVisitor>(
         idle: None,
     };
     let settings = quic::Settings::new(client, &windows, clock::zero());
+    let settings = match plan.work.messages.as_ref().and_then(Messages::grpc) {
+        Some(grpc) => settings.calling(calls_of(grpc)),
+        None => settings,
+    };
     let patience = Patience {
         timeout: limit.left(),
         counted_bytes_max: 0,

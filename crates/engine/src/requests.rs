@@ -17,7 +17,7 @@ use crate::requests::template::{Targets, Templates};
 mod body;
 mod body_lines;
 mod file;
-mod grpc;
+pub(crate) mod grpc;
 mod line;
 mod lines;
 mod list;

@@ -1,15 +1,16 @@
 //! What the connections of a load speak: the one place where a plan becomes the type of an exchange.
 
-use loadcurve_plan::{self as plan, Call, Http, HttpLoad, HttpVersion, Messages};
+use loadcurve_plan::{self as plan, Http, HttpLoad, HttpVersion, Messages};
 use loadcurve_wire::{
-    FanOutWebSocket, Grpc, GrpcAnswer, GrpcSettings, Hpack, Http1, Http2, Http2Settings, HttpExchange,
-    Scheme, Stream, WebSocket, WebSocketHttp2,
+    FanOutWebSocket, Grpc, GrpcCalls, GrpcSettings, Hpack, Http1, Http2, Http2Settings, HttpExchange, Scheme,
+    Stream, WebSocket, WebSocketHttp2,
 };
 
 use crate::agreement;
 use crate::error::StartError;
 use crate::limit::Limit;
 use crate::protection;
+use crate::requests::grpc::calls_of;
 use crate::requests::{websocket_http2_settings, websocket_settings};
 use crate::visitor::{ExchangeVisitor, Protocol, ProtocolVisitor, Spoken};
 
@@ -41,12 +42,7 @@ pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Res
             let http2 = http2_settings(work);
             match &work.messages {
                 Some(Messages::Grpc(grpc)) => {
-                    let answer = match grpc.call {
-                        Call::Unary | Call::ClientStream => GrpcAnswer::One,
-                        Call::ServerStream => GrpcAnswer::Stream,
-                        Call::Bidirectional => GrpcAnswer::Each,
-                    };
-                    let takes_compressed = grpc.is_gzip;
+                    let GrpcCalls { answer, takes_compressed } = calls_of(*grpc);
                     visitor.visit::<Grpc>(HTTP2, GrpcSettings { http2, answer, takes_compressed })
                 }
                 _ => visitor.visit::<Http2>(HTTP2, http2),

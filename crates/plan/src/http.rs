@@ -216,10 +216,16 @@ impl Http {
     }
 
     fn validate_calls(&self, grpc: Grpc) -> Result<(), InvalidPlan> {
-        if self.http != HttpVersion::Http2 {
-            return Err(InvalidPlan("gRPC is spoken over HTTP/2: use http = \"2\"".into()));
-        }
         let is_kept = grpc.call == Call::Bidirectional;
+        match self.http {
+            HttpVersion::Http2 => {}
+            HttpVersion::Http3 if !is_kept => {}
+            HttpVersion::Http3 => {
+                let text = "bidirectional calls are kept on streams of HTTP/2: use http = \"2\"";
+                return Err(InvalidPlan(text.into()));
+            }
+            _ => return Err(InvalidPlan("gRPC is spoken over HTTP/2 or HTTP/3: use one of them".into())),
+        }
         let requests = match &self.requests {
             Requests::Given(requests) => requests,
             Requests::Listed(_) if is_kept => {

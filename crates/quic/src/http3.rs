@@ -14,9 +14,9 @@ use std::time::Instant;
 use bytes::Bytes;
 use loadcurve_tls::{Client, Look, alert_in_words};
 use loadcurve_wire::{
-    self as wire, Agreement, BodyPart, DatagramBytes, Datagrams, Event, Exchange, Http3Code, Http3Counts,
-    Http3Settings, Http3Template, HttpExchange, InvalidRequest, Malformed, Moment, QuicCode, QuicEnd,
-    Readiness, Received, Request, Response, Tag, WrittenBody,
+    self as wire, Agreement, BodyPart, DatagramBytes, Datagrams, Event, Exchange, GrpcCalls, Http3Code,
+    Http3Counts, Http3Settings, Http3Template, HttpExchange, InvalidRequest, Malformed, Moment, QuicCode,
+    QuicEnd, Readiness, Received, Request, Response, Tag, WrittenBody,
 };
 
 use crate::connection::{Connection, Dial, Direction, Event as QuicEvent, Lost, Socket, Then, Windows};
@@ -45,6 +45,13 @@ impl Settings {
         let dial = Arc::new(Dial::new(Arc::clone(&client), false, windows));
         let http3 = Http3Settings { table_bytes: TABLE_BYTES, ..Http3Settings::default() };
         Self { client, dial, http3, base }
+    }
+
+    /// The same for calls of gRPC, of whose answers this is expected.
+    #[must_use]
+    pub fn calling(mut self, calls: GrpcCalls) -> Self {
+        self.http3.calls = Some(calls);
+        self
     }
 
     /// The same for a connection that leaves no ticket behind.
@@ -204,6 +211,10 @@ impl Exchange for Http3 {
 
     fn complaint(&self) -> Option<Cow<'_, str>> {
         self.complaint.as_deref().map(Cow::Borrowed)
+    }
+
+    fn said(&self) -> Option<Cow<'_, str>> {
+        self.http3.end_of_call()
     }
 
     fn limit(&self) -> Option<usize> {

@@ -35,6 +35,7 @@ const EMPTY_MESSAGE: &[u8] = &[0; 5];
 /// The numbers of statuses of gRPC.
 const GRPC_OK: u8 = 0;
 const GRPC_INTERNAL: u8 = 13;
+const GRPC_UNIMPLEMENTED: u8 = 12;
 
 /// How an answer ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +117,12 @@ impl Reply {
     #[must_use]
     pub fn to_echoed_call() -> Self {
         Self { grpc_status: Some(GRPC_OK), echoes: Some(Echoes::Messages), ..Self::plain(Status::Ok) }
+    }
+
+    /// The reply to a call of gRPC that is of no kind that the server answers.
+    #[must_use]
+    pub fn to_unknown_call() -> Self {
+        Self { grpc_status: Some(GRPC_UNIMPLEMENTED), ..Self::plain(Status::Ok) }
     }
 
     /// The reply to a request for a WebSocket over HTTP/2: it is open, and its messages are echoed.

@@ -1,8 +1,9 @@
-//! gRPC over HTTP/2, as a client.
+//! gRPC over HTTP/2, as a client, and of calls what [`Http3`](crate::Http3) has in common with it.
 //!
 //! [`Grpc`] is [`Http2`] with what gRPC adds: a request is `POST` with messages, each behind five bytes, and an answer is
 //! complete with the status in its trailers. Messages of answers are counted and skipped, not kept.
 
+mod answers;
 mod kept;
 mod message;
 
@@ -10,9 +11,9 @@ use std::borrow::Cow;
 
 use crate::error::{GrpcError, Malformed};
 use crate::exchange::{
-    BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Refusal, Stream, Tag, WrittenBody,
+    BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Stream, Tag, WrittenBody,
 };
-use crate::grpc_status::{GrpcCoding, GrpcStatus, in_words};
+use crate::grpc_status::GrpcCoding;
 use crate::h2::{Http2, Http2Settings, Http2Template};
 use crate::http2_counts::Http2Counts;
 use crate::request::{Body, InvalidRequest, Method, Request};
@@ -20,6 +21,9 @@ use crate::response::Response;
 
 use kept::KeptCalls;
 use message::PREFIX_BYTES;
+
+pub(crate) use answers::CallAnswers;
+pub use answers::GrpcCalls;
 
 pub use message::GrpcMessages;
 
@@ -53,10 +57,7 @@ pub struct GrpcSettings {
 #[derive(Debug)]
 pub struct Grpc {
     http2: Http2,
-    answer: GrpcAnswer,
-    takes_compressed: bool,
-    /// What has come of the messages of each answer, by tag.
-    messages: Box<[GrpcMessages]>,
+    answers: CallAnswers,
     /// Where each message is answered by one: the calls on which they are sent.
     kept: Option<KeptCalls>,
 }
@@ -85,23 +86,16 @@ fn compressed(is_taken: bool, coding: impl FnOnce() -> GrpcCoding) -> Result<(),
     }
 }
 
-impl Grpc {
-    /// What an event of HTTP/2 is of gRPC: an answer of status OK has one whole message, or whole ones.
-    fn judged(&mut self, event: Event) -> Event {
-        let Event::Answered(tag, response) = event else { return event };
-        if response.grpc_status == Some(GrpcStatus::Ok) {
-            let messages = &self.messages[tag];
-            let compressed = compressed(self.takes_compressed, || self.http2.grpc_coding(tag));
-            let judged = match self.answer {
-                GrpcAnswer::One => messages.require_one(compressed),
-                GrpcAnswer::Stream | GrpcAnswer::Each => messages.require_whole(compressed),
-            };
-            if let Err(error) = judged {
-                return Event::Refused(tag, Refusal::Malformed(error.into()));
-            }
-        }
-        event
-    }
+/// A request as that of a call, whose body is its messages, each [`framed`]: its method is POST, it has no Content-Length, and
+/// `headers` is what it is given, behind what every call has and this one lacks.
+#[must_use]
+pub fn call<'a>(request: &Request<'a>, headers: &'a mut Vec<(&'a str, &'a str)>) -> Request<'a> {
+    let is_given = |name: &str| request.headers.iter().any(|header| header.0.eq_ignore_ascii_case(name));
+    headers.extend(
+        [("te", "trailers"), ("content-type", CONTENT_TYPE)].iter().filter(|header| !is_given(header.0)),
+    );
+    headers.extend_from_slice(request.headers);
+    Request { method: Method::POST, headers, is_chunked: true, ..*request }
 }
 
 impl Exchange for Grpc {
@@ -113,9 +107,10 @@ impl Exchange for Grpc {
     fn new(most: usize, settings: &GrpcSettings) -> Self {
         Self {
             http2: Http2::new(most, &settings.http2),
-            answer: settings.answer,
-            takes_compressed: settings.takes_compressed,
-            messages: vec![GrpcMessages::default(); most].into(),
+            answers: CallAnswers::new(
+                most,
+                GrpcCalls { answer: settings.answer, takes_compressed: settings.takes_compressed },
+            ),
             kept: (settings.answer == GrpcAnswer::Each)
                 .then(|| KeptCalls::new(most, settings.takes_compressed)),
         }
@@ -140,7 +135,7 @@ impl Exchange for Grpc {
     }
 
     fn said(&self) -> Option<Cow<'_, str>> {
-        in_words(self.http2.grpc_message())
+        self.http2.end_of_call()
     }
 
     fn limit(&self) -> Option<usize> {
@@ -160,7 +155,7 @@ impl Exchange for Grpc {
             kept.begin(tag, template, &mut self.http2, to);
             return;
         }
-        self.messages[tag] = GrpcMessages::default();
+        self.answers.begin(tag);
         self.http2.begin(tag, template, target, to);
     }
 
@@ -195,12 +190,13 @@ impl Exchange for Grpc {
         if let Some(kept) = &mut self.kept {
             return kept.receive(&mut self.http2, bytes, take_body);
         }
-        let messages = &mut self.messages;
-        let Received { consumed, event } = self.http2.receive_with(bytes, &mut |tag, status, part| {
-            messages[tag].read(part);
+        let Self { http2, answers, .. } = self;
+        let Received { consumed, event } = http2.receive_with(bytes, &mut |tag, status, part| {
+            answers.read(tag, part);
             take_body(tag, status, part);
         })?;
-        Ok(Received { consumed, event: event.map(|event| self.judged(event)) })
+        let event = event.map(|event| answers.judged(event, |tag| http2.grpc_coding(tag)));
+        Ok(Received { consumed, event })
     }
 
     fn has_input(&self) -> bool {
@@ -233,16 +229,10 @@ impl Exchange for Grpc {
 }
 
 impl HttpExchange for Grpc {
-    /// The template of a call, whose body is its messages, each [`framed`]; its method is POST, and it has no Content-Length.
+    /// The template of a [`call`].
     fn template(request: &Request<'_>) -> Result<Http2Template, InvalidRequest> {
         let Body::Bytes(_) = request.body else { return Err(InvalidRequest::LongMessage) };
-        let is_given = |name: &str| request.headers.iter().any(|header| header.0.eq_ignore_ascii_case(name));
-        let mut headers = Vec::with_capacity(request.headers.len() + 2);
-        headers.extend(
-            [("te", "trailers"), ("content-type", CONTENT_TYPE)].iter().filter(|header| !is_given(header.0)),
-        );
-        headers.extend_from_slice(request.headers);
-        Http2::template(&Request { method: Method::POST, headers: &headers, is_chunked: true, ..*request })
+        Http2::template(&call(request, &mut Vec::with_capacity(request.headers.len() + 2)))
     }
 
     /// A call has no events.

@@ -261,9 +261,9 @@ impl Http2 {
         self.streams.get(tag).map_or(self.last_coding, |stream| stream.grpc_coding)
     }
 
-    /// What a server says of the end of a call of gRPC, in the last header block that came, encoded.
-    pub(crate) fn grpc_message(&self) -> &[u8] {
-        self.heads.grpc_message()
+    /// What a server says of the end of a call of gRPC, in the last header block that came.
+    pub(crate) fn end_of_call(&self) -> Option<Cow<'_, str>> {
+        self.heads.grpc_message().in_words()
     }
 }
 

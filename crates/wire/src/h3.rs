@@ -43,8 +43,11 @@ pub mod qpack;
 mod settings;
 mod template;
 
+use std::borrow::Cow;
+
 use crate::error::Malformed;
 use crate::exchange::{Event, Received, Refusal, Tag};
+use crate::grpc::CallAnswers;
 use crate::request::RequestKind;
 
 use answers::{Answer, AnswerPlace, Shared, Step};
@@ -63,6 +66,8 @@ pub struct Http3 {
     shared: Shared,
     incoming: IncomingStreams,
     by_tag: Box<[AnswerPlace]>,
+    /// Where the requests are calls of gRPC, what has come of their answers.
+    calls: Option<CallAnswers>,
     has_decoder_stream: bool,
 }
 
@@ -83,6 +88,7 @@ impl Http3 {
             },
             incoming: IncomingStreams::default(),
             by_tag: (0..most).map(|_| AnswerPlace::default()).collect(),
+            calls: settings.calls.map(|calls| CallAnswers::new(most, calls)),
             has_decoder_stream: false,
         }
     }
@@ -126,6 +132,12 @@ impl Http3 {
         self.incoming.settings()
     }
 
+    /// What a server says of the end of a call of gRPC, in the last field section that came.
+    #[must_use]
+    pub fn end_of_call(&self) -> Option<Cow<'_, str>> {
+        self.shared.heads.grpc_message().in_words()
+    }
+
     /// Whether the server has announced that it answers no new requests.
     #[must_use]
     pub fn is_leaving(&self) -> bool {
@@ -161,6 +173,9 @@ impl Http3 {
         last_id: &[u8],
         to: &mut Vec<u8>,
     ) -> u64 {
+        if let Some(calls) = &mut self.calls {
+            calls.begin(tag);
+        }
         self.by_tag[tag].open(Answer::new(stream, template.kind == RequestKind::Head));
         template.write(target, last_id, to)
     }
@@ -193,13 +208,20 @@ impl Http3 {
         let Some(place) = self.by_tag.get_mut(tag) else {
             return Ok(Received { consumed: bytes.len(), event: None });
         };
-        let (consumed, step) = place.receive(bytes, is_end, &mut self.shared, take_body)?;
+        let calls = &mut self.calls;
+        let (consumed, step) = place.receive(bytes, is_end, &mut self.shared, &mut |status, part| {
+            if let Some(calls) = calls {
+                calls.read(tag, part);
+            }
+            take_body(status, part);
+        })?;
         let event = match step {
             Step::Waits => None,
             Step::Begun => Some(Event::Begun(tag)),
             Step::Answered(response) => {
-                place.end(&mut self.shared);
-                Some(Event::Answered(tag, response))
+                let coding = place.end(&mut self.shared).map(|answer| answer.grpc_coding).unwrap_or_default();
+                let event = Event::Answered(tag, response);
+                Some(self.calls.as_ref().map_or(event, |calls| calls.judged(event, |_| coding)))
             }
             Step::Refused(problem) => {
                 self.cancel(tag);

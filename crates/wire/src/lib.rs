@@ -70,7 +70,7 @@ pub use exchange::{
     Agreement, BodyPart, Carrier, CutOf, DatagramBytes, Datagrams, Event, Exchange, HttpExchange, Moment,
     Readiness, Received, Refusal, Stream, Tag, WrittenBody,
 };
-pub use grpc::{Grpc, GrpcAnswer, GrpcMessages, GrpcSettings, framed};
+pub use grpc::{Grpc, GrpcAnswer, GrpcCalls, GrpcMessages, GrpcSettings, call, framed};
 pub use grpc_status::GrpcStatus;
 pub use h2::{ErrorCode, Hpack, Http2, Http2Error, Http2Settings, Http2Template, Scheme};
 pub use h3::{Http3, Http3Code, Http3Error, Http3Settings, Http3Template};

@@ -20,7 +20,7 @@ from loadcurve.loads.option import CommandLine
 from loadcurve.loads.requests import LongList
 from loadcurve.loads.sent import FILE_MARK, BodyLines, recorded_text, require_not_hidden, text_or_file
 from loadcurve.loads.values import PositiveCount
-from loadcurve.protocol import HTTP2, AskedHttp
+from loadcurve.protocol import HTTP2, HTTP3, AskedHttp
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.problems import KeyPath, Problem, own_problem
 from loadcurve.toml.values import from_study_folder
@@ -306,8 +306,8 @@ def problems_of_calls(
 
     ``of_streams`` are the places of what a study says of streamed answers.
     """
-    if http != HTTP2:
-        text = f'found {http}, but gRPC is spoken over HTTP/2; expected "{HTTP2}", or nothing'
+    if http not in {HTTP2, HTTP3}:
+        text = f'found {http}, but gRPC is spoken over HTTP/2 or HTTP/3; expected "{HTTP2}" or "{HTTP3}"'
         yield Problem(("load", "http"), text)
     if isinstance(requests, LongList):
         text = "calls of gRPC are not read from a long list; expected a list of paths in the study"
@@ -330,6 +330,9 @@ def problems_of_calls(
         yield Problem(("load", "grpc", "call"), str(error))
         return
     yield from _problems_of_kind(grpc, kind, calls)
+    if kind == BIDIRECTIONAL and http == HTTP3:
+        text = f'calls that stream both ways are kept on streams of HTTP/2; expected "{HTTP2}", or nothing'
+        yield Problem(("load", "http"), text)
     if kind != SERVER_STREAM:
         for place in of_streams:
             yield Problem(place, f"only used with methods that stream their answers; found {kind}; remove it")

@@ -51,7 +51,10 @@ SPOKEN = tuple(
 """All that ``limit`` answers requests over: HTTP/3 is always encrypted."""
 SPOKEN_IN_MESSAGES: Mapping[str, Sequence[Spoken]] = {
     WEBSOCKET: [Spoken(http, scheme, WEBSOCKET) for http in (HTTP1_1, HTTP2) for scheme in get_args(Scheme)],
-    GRPC: [Spoken(HTTP2, scheme, kind) for kind in (UNARY, BIDIRECTIONAL) for scheme in get_args(Scheme)],
+    GRPC: [
+        *(Spoken(HTTP2, scheme, kind) for kind in (UNARY, BIDIRECTIONAL) for scheme in get_args(Scheme)),
+        Spoken(HTTP3, "https", UNARY),
+    ],
 }
 """The same of messages that are answered by one each, by their kind."""
 MESSAGES_AT_ONCE_MAX = 1_000

@@ -11,7 +11,6 @@ from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.loads.asked import AskedRequest
 from loadcurve.loads.grpc import OK, STATUSES, GrpcTable
 from loadcurve.loads.http_table import CALL_METHOD, HttpLoadTable
-from loadcurve.protocol import HTTP2
 from loadcurve.redaction import own_words
 from loadcurve.server.asked import Ended, Site, answer_as_it_comes
 from loadcurve.server.failure import ServerFailure
@@ -142,7 +141,7 @@ class _Asking:
         """Make a call of one message, whose stream of answers is then one message, too."""
         path = f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo"
         request = AskedRequest(path, CALL_METHOD, self.load.headers, question, "status", name=path[1:])
-        plain = {"http": HTTP2, "grpc": GrpcTable(), "events_expected": None, "stream_for_s": None}
+        plain = {"grpc": GrpcTable(), "events_expected": None, "stream_for_s": None}
         left_s = max(TIMEOUT_S_MIN, self.deadline_s - time.monotonic())
         message = bytearray()
 

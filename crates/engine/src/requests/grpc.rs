@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use loadcurve_plan::{Body, Grpc, HttpLoad, Nanos};
+use loadcurve_plan::{Body, Call, Grpc, HttpLoad, Nanos};
 use loadcurve_record::Failure;
-use loadcurve_wire::{GrpcStatus, Response};
+use loadcurve_wire::{GrpcAnswer, GrpcCalls, GrpcStatus, Response};
 
 use crate::requests::body::BodyFile;
 
@@ -81,6 +81,18 @@ fn class(status: GrpcStatus) -> Failure {
         GrpcStatus::Unavailable => Failure::GrpcUnavailable,
         GrpcStatus::DataLoss => Failure::GrpcDataLoss,
         GrpcStatus::Unauthenticated => Failure::GrpcUnauthenticated,
+    }
+}
+
+/// What is expected of the answers to calls.
+pub(crate) fn calls_of(grpc: Grpc) -> GrpcCalls {
+    GrpcCalls {
+        answer: match grpc.call {
+            Call::Unary | Call::ClientStream => GrpcAnswer::One,
+            Call::ServerStream => GrpcAnswer::Stream,
+            Call::Bidirectional => GrpcAnswer::Each,
+        },
+        takes_compressed: grpc.is_gzip,
     }
 }
 

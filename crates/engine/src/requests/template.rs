@@ -7,7 +7,7 @@ use std::sync::Arc;
 use loadcurve_plan::{Body, Expectation, HttpLoad, HttpVersion, Messages, Request};
 use loadcurve_wire::{
     Body as WireBody, HttpExchange, InvalidRequest, Method, PROXY_AUTHORIZATION, Request as WireRequest,
-    RequestKind, Response, Target, Version, websocket::INFLATED_BYTES_MAX,
+    RequestKind, Response, Target, Version, call, websocket::INFLATED_BYTES_MAX,
 };
 
 use crate::error::StartError;
@@ -118,7 +118,7 @@ impl<'a> Templates<'a> {
         let headers = fields(request, of_proxy, &of_call);
         let prefix = if is_absolute { format!("http://{}", self.plan.work.authority) } else { String::new() };
         let whole = format!("{prefix}{}", request.target);
-        let wire = WireRequest {
+        let given = WireRequest {
             version: version_of(self.plan.work.http),
             method,
             target: target_of(targets, &whole, &prefix),
@@ -127,15 +127,13 @@ impl<'a> Templates<'a> {
             body: wire_body,
             is_chunked: request.chunked,
         };
+        let mut headers_of_call = Vec::new();
+        let wire = if grpc.is_some() { call(&given, &mut headers_of_call) } else { given };
+        let encoded = |body| E::template(&WireRequest { body, ..wire }).map_err(invalid);
         let has_answer_body = method.kind() != RequestKind::Head;
         Ok(Template {
-            request: E::template(&wire).map_err(invalid)?,
-            more: more_lines
-                .iter()
-                .map(|line| {
-                    E::template(&WireRequest { body: WireBody::Bytes(line), ..wire }).map_err(invalid)
-                })
-                .collect::<Result<_, _>>()?,
+            request: encoded(wire.body)?,
+            more: more_lines.iter().map(|line| encoded(WireBody::Bytes(line))).collect::<Result<_, _>>()?,
             body,
             expected_body_bytes: request.expected_body_bytes.filter(|_| has_answer_body),
             body_varies: request.body_varies,

@@ -20,12 +20,24 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) fn new(reply: Reply) -> Self {
         let length = reply.stated_bytes().to_string();
-        let mut head = head(&reply, (b"content-length", length.as_bytes()));
+        let field: (&[u8], &[u8]) = match reply.grpc_status {
+            Some(_) => (b"content-type", b"application/grpc"),
+            None => (b"content-length", length.as_bytes()),
+        };
+        let mut head = head(&reply, field);
         let sent_bytes = match reply.ending {
             Ending::Whole => reply.body_bytes(),
             Ending::Truncated | Ending::Reset => reply.body_bytes().saturating_sub(1),
         };
-        let body = append_data(&reply, sent_bytes, &mut head);
+        let mut body = append_data(&reply, sent_bytes, &mut head);
+        if let Some(status) = reply.grpc_status.filter(|_| reply.ending == Ending::Whole) {
+            let end = call_end(status);
+            if body.is_empty() {
+                head.extend_from_slice(&end);
+            } else {
+                body = [&body[..], &end].concat().into();
+            }
+        }
         Self { reply, chunks: [head.into(), body] }
     }
 
@@ -55,6 +67,15 @@ fn head(reply: &Reply, (name, value): (&[u8], &[u8])) -> Vec<u8> {
     let mut head = Vec::new();
     frame::write(kind::HEADERS, &section, &mut head);
     head
+}
+
+/// The frame of the trailers that end a call of gRPC: its status.
+fn call_end(status: u8) -> Vec<u8> {
+    let mut section = Vec::from(NO_ENTRIES);
+    encode_field(b"grpc-status", status.to_string().as_bytes(), &mut section);
+    let mut trailers = Vec::new();
+    frame::write(kind::HEADERS, &section, &mut trailers);
+    trailers
 }
 
 /// Appends the frame of a body up to this length; gives that part apart where a copy of it would cost too much.

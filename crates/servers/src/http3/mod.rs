@@ -28,7 +28,7 @@ use request::{HeadReader, Request, Taken};
 pub const HEADER_BYTES_MAX: usize = 16 * 1024;
 /// The settings that a client receives: no dynamic table, so that nothing waits for one.
 const SETTINGS: Http3Settings =
-    Http3Settings { header_bytes: HEADER_BYTES_MAX, table_bytes: 0, blocked_streams: 0 };
+    Http3Settings { header_bytes: HEADER_BYTES_MAX, table_bytes: 0, blocked_streams: 0, calls: None };
 
 /// The streams of requests, as they take answers.
 pub trait Sink {

@@ -60,8 +60,11 @@ impl HeadReader {
         if !self.fields.are_a_request_to_a_host() {
             return Ok(Err(Malformed));
         }
-        let Fields { method, path, content_length, .. } = &self.fields;
-        self.last = Answer::new(service.reply(method, path));
+        let Fields { method, path, content_length, is_grpc, .. } = &self.fields;
+        let reply = if *is_grpc { service.reply_to_call() } else { service.reply(method, path) };
+        // Messages are echoed over HTTP/2 alone.
+        let reply = if reply.echoes.is_some() { Reply::to_unknown_call() } else { reply };
+        self.last = Answer::new(reply);
         self.last_content_length = *content_length;
         if section.len() <= LONGEST_REMEMBERED {
             self.last_section.extend_from_slice(section);

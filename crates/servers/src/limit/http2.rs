@@ -13,21 +13,27 @@ use super::transport::{BATCH_BYTES, Transport};
 /// Where one WebSocket's messages go to all others.
 const BROADCAST: &[u8] = b"/broadcast";
 
+/// What streams are answered with.
+#[derive(Clone, Copy)]
+pub(super) struct Replies<'a> {
+    pub(super) content: &'a Content,
+    /// What calls of gRPC are answered with.
+    pub(super) to_call: &'a Reply,
+}
+
 /// What streams are answered with, and how that goes.
 pub(super) struct Streams<'a> {
-    pub(super) content: &'a Content,
-    /// What calls of gRPC are answered with, over HTTP/2.
-    pub(super) to_call: Option<&'a Reply>,
+    pub(super) replies: Replies<'a>,
     pub(super) played: Option<Played<'a>>,
 }
 
 impl Service for Streams<'_> {
     fn reply(&mut self, method: &[u8], target: &[u8]) -> Reply {
-        Reply::to(method, target, self.content)
+        Reply::to(method, target, self.replies.content)
     }
 
     fn reply_to_call(&mut self) -> Reply {
-        self.to_call.cloned().unwrap_or_else(|| Reply::to_call(1))
+        self.replies.to_call.clone()
     }
 
     /// Messages go to others over HTTP/1.1 alone.

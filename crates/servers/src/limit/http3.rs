@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use loadcurve_datagrams::Received;
 use loadcurve_quic::connection::{Arrival, Incoming, Socket, Welcome, Windows};
-use loadcurve_servers::reply::Content;
 use loadcurve_wire::DatagramBytes;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -22,6 +21,7 @@ use rustix::net::sockopt;
 use crate::clock;
 
 use super::Admission;
+use super::http2::Replies;
 use super::script::Script;
 use super::tls::Identity;
 
@@ -168,7 +168,7 @@ impl Datagrams {
     }
 
     /// Takes in what has come, and serves its senders.
-    pub(super) fn hear(&mut self, content: &Content, script: Option<&mut Script>) {
+    pub(super) fn hear(&mut self, replies: Replies<'_>, script: Option<&mut Script>) {
         let now = now(script.as_deref());
         let mut buffer = std::mem::take(&mut self.buffer);
         for _ in 0..RECEIVES_PER_TURN {
@@ -180,7 +180,7 @@ impl Datagrams {
             }
         }
         self.buffer = buffer;
-        self.serve_heard(now, content, script);
+        self.serve_heard(now, replies, script);
     }
 
     fn datagram(&mut self, now: Duration, from: SocketAddr, bytes: &[u8], script: Option<&Script>) {
@@ -230,11 +230,11 @@ impl Datagrams {
     }
 
     /// Accepts the client that has waited for longest; false when none waits.
-    pub(super) fn accept_waiting(&mut self, content: &Content, script: Option<&mut Script>) -> bool {
+    pub(super) fn accept_waiting(&mut self, replies: Replies<'_>, script: Option<&mut Script>) -> bool {
         let Some(incoming) = self.queue.pop_front() else { return false };
         let now = now(script.as_deref());
         self.accept(now, incoming, script.as_deref());
-        self.serve_heard(now, content, script);
+        self.serve_heard(now, replies, script);
         true
     }
 
@@ -245,13 +245,13 @@ impl Datagrams {
         }
     }
 
-    fn serve_heard(&mut self, now: Duration, content: &Content, mut script: Option<&mut Script>) {
+    fn serve_heard(&mut self, now: Duration, replies: Replies<'_>, mut script: Option<&mut Script>) {
         let mut heard = std::mem::take(&mut self.heard);
         let mut is_full = false;
         heard.retain(|&number| {
             is_full = is_full || !self.unsent.is_empty();
             if !is_full {
-                self.serve(number, now, content, script.as_deref_mut());
+                self.serve(number, now, replies, script.as_deref_mut());
             }
             // Those that are left are served when the kernel takes datagrams again.
             is_full
@@ -259,10 +259,10 @@ impl Datagrams {
         self.heard = heard;
     }
 
-    fn serve(&mut self, number: usize, now: Duration, content: &Content, script: Option<&mut Script>) {
+    fn serve(&mut self, number: usize, now: Duration, replies: Replies<'_>, script: Option<&mut Script>) {
         let Some(client) = &mut self.clients[number] else { return };
         client.is_heard = false;
-        client.serve(&mut Turn { now, content, script });
+        client.serve(&mut Turn { now, replies, script });
         let to = client.quic.peer();
         while self.unsent.is_empty()
             && let Some(cut) = client.quic.transmit(now, &mut self.output)
@@ -287,7 +287,7 @@ impl Datagrams {
     }
 
     /// Looks after the clients whose time has come.
-    pub(super) fn keep_time(&mut self, content: &Content, script: Option<&mut Script>) {
+    pub(super) fn keep_time(&mut self, replies: Replies<'_>, script: Option<&mut Script>) {
         let mut time = None;
         while let Some(Reverse((at, number))) = self.wakes.peek().copied() {
             let now = *time.get_or_insert_with(|| now(script.as_deref()));
@@ -307,12 +307,12 @@ impl Datagrams {
             self.has_heard(number);
         }
         if let Some(now) = time {
-            self.serve_heard(now, content, script);
+            self.serve_heard(now, replies, script);
         }
     }
 
     /// The kernel takes datagrams again: sends those that wait, and serves those that have waited for it.
-    pub(super) fn go_on(&mut self, content: &Content, script: Option<&mut Script>) {
+    pub(super) fn go_on(&mut self, replies: Replies<'_>, script: Option<&mut Script>) {
         while let Some(Unsent { to, bytes, cut }) = self.unsent.front() {
             let sent = loadcurve_datagrams::send(self.socket.as_fd(), Some(*to), bytes, cut.0);
             if matches!(sent, Err(Errno::AGAIN | Errno::NOBUFS)) {
@@ -321,7 +321,7 @@ impl Datagrams {
             self.unsent.pop_front();
         }
         let now = now(script.as_deref());
-        self.serve_heard(now, content, script);
+        self.serve_heard(now, replies, script);
     }
 
     /// Has the set of events report room while something waits for it.

@@ -24,7 +24,7 @@ use crate::listening;
 use clients::{Clients, Connection, LISTENER, Protocol};
 pub(crate) use faults::Faults;
 use http1::{Answering, Answers, Http1, Upgraded};
-use http2::Streams;
+use http2::{Replies, Streams};
 use http3::{DATAGRAMS, Datagrams};
 use playback::Playback;
 use script::Played;
@@ -221,12 +221,13 @@ impl Server {
 
     /// Does what the datagrams of clients ask for.
     fn datagrams(&mut self, datagrams: &mut Datagrams, flags: EventFlags, others: usize) {
-        let Self { answers, playback, .. } = self;
+        let Self { answers, playback, to_call, .. } = self;
+        let replies = Replies { content: &answers.content, to_call };
         let mut script = playback.as_mut().map(|playback| &mut playback.script);
         if flags.contains(EventFlags::OUT) {
-            datagrams.go_on(&answers.content, script.as_deref_mut());
+            datagrams.go_on(replies, script.as_deref_mut());
         }
-        datagrams.hear(&answers.content, script.as_deref_mut());
+        datagrams.hear(replies, script.as_deref_mut());
         if let Some(script) = script {
             script.keep_up_threads(datagrams.open() + others);
         }
@@ -240,12 +241,13 @@ impl Server {
         });
         let has_accepted = is_time_to_accept && self.accept(clients);
         let Some(datagrams) = &mut datagrams else { return };
-        let Self { answers, playback, .. } = self;
+        let Self { answers, playback, to_call, .. } = self;
+        let replies = Replies { content: &answers.content, to_call };
         let mut script = playback.as_mut().map(|playback| &mut playback.script);
         if is_time_to_accept && !has_accepted {
-            datagrams.accept_waiting(&answers.content, script.as_deref_mut());
+            datagrams.accept_waiting(replies, script.as_deref_mut());
         }
-        datagrams.keep_time(&answers.content, script);
+        datagrams.keep_time(replies, script);
     }
 
     /// Everything that can be done with a connection that is ready.
@@ -331,8 +333,10 @@ impl Server {
                 }
             }
             Protocol::Http2(http2) => {
-                let mut streams =
-                    Streams { content: &self.answers.content, to_call: Some(&self.to_call), played };
+                let mut streams = Streams {
+                    replies: Replies { content: &self.answers.content, to_call: &self.to_call },
+                    played,
+                };
                 http2::answer(http2, transport, bytes, &mut streams, &mut self.batch)?;
             }
             Protocol::WebSocket(echo) => websocket::answer(echo, transport, bytes, &mut self.batch)?,

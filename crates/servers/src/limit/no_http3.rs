@@ -4,10 +4,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
 
-use loadcurve_servers::reply::Content;
 use rustix::event::Timespec;
 
 use super::Admission;
+use super::http2::Replies;
 use super::script::Script;
 use super::tls::Identity;
 
@@ -35,19 +35,19 @@ impl Datagrams {
         match *self {}
     }
 
-    pub(super) fn hear(&mut self, _: &Content, _: Option<&mut Script>) {
+    pub(super) fn hear(&mut self, _: Replies<'_>, _: Option<&mut Script>) {
         match *self {}
     }
 
-    pub(super) fn accept_waiting(&mut self, _: &Content, _: Option<&mut Script>) -> bool {
+    pub(super) fn accept_waiting(&mut self, _: Replies<'_>, _: Option<&mut Script>) -> bool {
         match *self {}
     }
 
-    pub(super) fn keep_time(&mut self, _: &Content, _: Option<&mut Script>) {
+    pub(super) fn keep_time(&mut self, _: Replies<'_>, _: Option<&mut Script>) {
         match *self {}
     }
 
-    pub(super) fn go_on(&mut self, _: &Content, _: Option<&mut Script>) {
+    pub(super) fn go_on(&mut self, _: Replies<'_>, _: Option<&mut Script>) {
         match *self {}
     }
 

@@ -151,12 +151,14 @@ pub(crate) struct Memory {
     pub(crate) looks: usize,
     /// Whether messages of calls are echoed.
     pub(crate) echoes: bool,
+    /// How many messages answer a call that is not echoed.
+    pub(crate) messages: usize,
 }
 
 impl Memory {
     pub(crate) fn of(files: &[(&str, &[u8])]) -> Self {
         let content = files.iter().map(|(path, body)| ((*path).to_owned(), (*body).into())).collect();
-        Self { content, fates: Vec::new(), looks: 0, echoes: false }
+        Self { content, fates: Vec::new(), looks: 0, echoes: false, messages: 1 }
     }
 }
 
@@ -167,7 +169,7 @@ impl Service for Memory {
     }
 
     fn reply_to_call(&mut self) -> Reply {
-        if self.echoes { Reply::to_echoed_call() } else { Reply::to_call(1) }
+        if self.echoes { Reply::to_echoed_call() } else { Reply::to_call(self.messages) }
     }
 
     fn fate(&mut self) -> Fate {

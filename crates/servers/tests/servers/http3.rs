@@ -7,7 +7,8 @@ use loadcurve_servers::http3::HEADER_BYTES_MAX;
 use loadcurve_servers::reply::Outcome;
 use loadcurve_wire::h3::frame::kind;
 use loadcurve_wire::{
-    Body, Event, Http3, Http3Code, Http3Settings, Http3Template, Method, Request, Target, Version,
+    Body, Event, GrpcCalls, GrpcStatus, Http3, Http3Code, Http3Settings, Http3Template, Method, Request,
+    Target, Version, call,
 };
 use proptest::prelude::*;
 
@@ -365,4 +366,57 @@ proptest! {
         prop_assert_eq!(conversation.end_of(0), ":status: 200");
         prop_assert_eq!(conversation.streams.answered[&0].fields_and_body().1, BODY);
     }
+}
+
+#[test]
+fn a_call_of_grpc_is_answered_with_messages_and_its_status_behind_them() {
+    let calls = Some(GrpcCalls::default());
+    let given = Request {
+        version: Version::Http11,
+        method: Method::POST,
+        target: Target::Fixed("/package.Service/Method"),
+        authority: "a",
+        headers: &[],
+        body: Body::Bytes(b"\0\0\0\0\x03abc"),
+        is_chunked: false,
+    };
+    let template = Http3Template::new(&call(&given, &mut Vec::new())).unwrap();
+    let mut conversation = conversation();
+    conversation.memory.fates = vec![Fate::default(), Fate { outcome: Outcome::Error, ..Fate::default() }];
+    let mut client = Http3::new(1, &Http3Settings { calls, ..Http3Settings::default() });
+    let mut ask = |stream| {
+        let mut bytes = Vec::new();
+        client.begin(0, stream, &template, None, &mut bytes);
+        conversation.send(stream, &bytes, true);
+        let mut rest = conversation.streams.answered[&stream].written();
+        loop {
+            let received = client.receive(0, rest, true).unwrap();
+            rest = &rest[received.consumed..];
+            match received.event {
+                Some(Event::Answered(_, response)) => return (response.body_bytes, response.grpc_status),
+                Some(Event::Begun(_)) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    assert_eq!(ask(0), (5, Some(GrpcStatus::Ok)));
+    assert_eq!(ask(4), (0, Some(GrpcStatus::Internal)));
+    // Messages are echoed over HTTP/2 alone.
+    let mut conversation = self::conversation();
+    conversation.memory.echoes = true;
+    let fields = [("content-type", "application/grpc"), ("te", "trailers")];
+    conversation.send(0, &request("POST", "/package.Service/Method", &fields), true);
+    let (fields, body) = conversation.streams.answered[&0].fields_and_body();
+    assert_eq!(fields, [":status: 200", "content-type: application/grpc", "grpc-status: 12"]);
+    assert!(body.is_empty());
+}
+
+#[test]
+fn many_messages_of_a_call_precede_its_status() {
+    let mut conversation = conversation();
+    conversation.memory.messages = 5_000;
+    let fields = [("content-type", "application/grpc"), ("te", "trailers")];
+    conversation.send(0, &request("POST", "/package.Service/Method", &fields), true);
+    let (fields, body) = conversation.streams.answered[&0].fields_and_body();
+    assert_eq!((fields.len(), body.len()), (3, 25_000));
 }

@@ -3,6 +3,7 @@
 use super::hpack::Decoder;
 use crate::answer::{Head, HeadUnderWay, LastHead, Meaning};
 use crate::error::HpackError;
+use crate::grpc_status::EndMessage;
 
 /// Reads the blocks of a connection.
 #[derive(Debug)]
@@ -10,12 +11,8 @@ pub(crate) struct HeadReader {
     decoder: Decoder,
     limit_bytes: usize,
     last: LastHead,
-    /// What `grpc-message` of the last block says, encoded, up to a limit.
-    grpc_message: Vec<u8>,
+    grpc_message: EndMessage,
 }
-
-/// How much of what a server says of the end of a call is kept.
-const GRPC_MESSAGE_BYTES_MAX: usize = 1024;
 
 impl HeadReader {
     pub(crate) fn new(table_bytes: usize, limit_bytes: usize) -> Self {
@@ -23,7 +20,7 @@ impl HeadReader {
             decoder: Decoder::new(table_bytes),
             limit_bytes,
             last: LastHead::default(),
-            grpc_message: Vec::new(),
+            grpc_message: EndMessage::default(),
         }
     }
 
@@ -33,8 +30,8 @@ impl HeadReader {
         self.grpc_message.clear();
     }
 
-    /// What `grpc-message` of the last block says, encoded; empty without one.
-    pub(crate) fn grpc_message(&self) -> &[u8] {
+    /// What `grpc-message` of the last block says.
+    pub(crate) fn grpc_message(&self) -> &EndMessage {
         &self.grpc_message
     }
 
@@ -51,9 +48,7 @@ impl HeadReader {
         self.decoder.decode_with_meaning(block, |decoded| {
             under_way.take(decoded.field.bytes(), decoded.meaning);
             if decoded.meaning == Meaning::GrpcMessage {
-                let value = decoded.field.value;
-                message.clear();
-                message.extend_from_slice(&value[..value.len().min(GRPC_MESSAGE_BYTES_MAX)]);
+                message.keep(decoded.field.value);
             }
         })?;
         let head = under_way.end(self.limit_bytes);

@@ -9,6 +9,7 @@ use super::integer;
 use super::qpack::Decoder;
 use crate::answer::{self, Block, Head};
 use crate::error::{Http3Error, Malformed, QpackError, Section};
+use crate::grpc_status::{GrpcCoding, GrpcStatus};
 use crate::response::Response;
 
 /// More frames in a row that bring nothing of an answer are nothing but work.
@@ -97,6 +98,9 @@ pub(super) struct Answer {
     /// The status, once the final header block has come.
     status: Option<NonZeroU16>,
     has_trailers: bool,
+    /// How a call of gRPC has ended, by the last section that has come, if nothing has come behind it.
+    grpc_status: Option<GrpcStatus>,
+    pub(super) grpc_coding: GrpcCoding,
     /// How many entries the section needs that waits for them.
     blocked: Option<u64>,
     content_length: Option<u64>,
@@ -112,6 +116,8 @@ impl Answer {
             is_head,
             status: None,
             has_trailers: false,
+            grpc_status: None,
+            grpc_coding: GrpcCoding::default(),
             blocked: None,
             content_length: None,
             header_bytes: 0,
@@ -160,6 +166,7 @@ impl Answer {
                 } else {
                     shared.count_unproductive(1)?;
                 }
+                self.grpc_status = None;
                 reader.pass(header);
                 let body_bytes = usize::try_from(length).unwrap_or(usize::MAX);
                 let checked = answer::check_data(body_bytes, self.is_head, self.status);
@@ -200,10 +207,13 @@ impl Answer {
                 self.status = Some(status);
                 self.content_length = head.content_length;
                 self.header_bytes = bytes as u64;
+                self.grpc_status = head.grpc_status;
+                self.grpc_coding = head.grpc_coding;
             }
             Block::Trailers => {
                 self.has_trailers = true;
                 self.framing_bytes += bytes as u64;
+                self.grpc_status = head.grpc_status;
                 return Ok(None);
             }
         }
@@ -224,7 +234,7 @@ impl Answer {
             framing_bytes: self.framing_bytes,
             inflated_bytes: None,
             keep_alive: !shared.is_leaving,
-            grpc_status: None,
+            grpc_status: self.grpc_status,
         })
     }
 }

@@ -1,7 +1,8 @@
 //! The field sections of a connection.
 
 use super::qpack::{Decoder, QpackCounts, QpackError};
-use crate::answer::{Head, HeadUnderWay, LastHead};
+use crate::answer::{Head, HeadUnderWay, LastHead, Meaning};
+use crate::grpc_status::EndMessage;
 
 /// What a field section says, or that it has to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,16 +20,28 @@ pub(super) struct HeadReader {
     decoder: Decoder,
     limit_bytes: usize,
     last: LastHead,
+    grpc_message: EndMessage,
 }
 
 impl HeadReader {
     pub(super) fn new(table_bytes: usize, limit_bytes: usize) -> Self {
-        Self { decoder: Decoder::new(table_bytes), limit_bytes, last: LastHead::default() }
+        Self {
+            decoder: Decoder::new(table_bytes),
+            limit_bytes,
+            last: LastHead::default(),
+            grpc_message: EndMessage::default(),
+        }
     }
 
     pub(super) fn reset(&mut self) {
         self.decoder.reset();
         self.last.forget();
+        self.grpc_message.clear();
+    }
+
+    /// What `grpc-message` of the last section says.
+    pub(super) fn grpc_message(&self) -> &EndMessage {
+        &self.grpc_message
     }
 
     /// What a complete section of a stream says. One that is decoded and still says something wrong leaves the connection in
@@ -47,8 +60,15 @@ impl HeadReader {
             return Ok(SectionRead::Head(head));
         }
         let mut under_way = HeadUnderWay::default();
-        self.decoder
-            .decode_lines(prefix, |decoded| under_way.take(decoded.field.bytes(), decoded.meaning))?;
+        // A section that is not read again says what the last one that was read has said.
+        self.grpc_message.clear();
+        let message = &mut self.grpc_message;
+        self.decoder.decode_lines(prefix, |decoded| {
+            under_way.take(decoded.field.bytes(), decoded.meaning);
+            if decoded.meaning == Meaning::GrpcMessage {
+                message.keep(decoded.field.value);
+            }
+        })?;
         self.decoder.acknowledge(stream, entries);
         let head = under_way.end(self.limit_bytes);
         self.last.remember(state, section, head);

@@ -2,6 +2,7 @@
 
 use super::{frame, integer, stream_kind};
 use crate::error::Http3Error;
+use crate::grpc::GrpcCalls;
 
 /// How this side speaks HTTP/3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,12 +13,14 @@ pub struct Http3Settings {
     pub table_bytes: usize,
     /// How many field sections may wait for entries of that table.
     pub blocked_streams: usize,
+    /// What is expected of the answers, where the requests are calls of gRPC.
+    pub calls: Option<GrpcCalls>,
 }
 
 impl Default for Http3Settings {
     /// As browsers have them: a table of 4,096 bytes, for which 100 streams may wait.
     fn default() -> Self {
-        Self { header_bytes: 64 * 1024, table_bytes: 4096, blocked_streams: 100 }
+        Self { header_bytes: 64 * 1024, table_bytes: 4096, blocked_streams: 100, calls: None }
     }
 }
 

@@ -4,6 +4,7 @@ mod allocations;
 mod codes;
 mod corpus;
 mod examples;
+mod grpc;
 mod hostile;
 #[path = "../support/refused_fields.rs"]
 mod refused_fields;

@@ -6,11 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use loadcurve_quic::connection::{Connection, Direction, Event, ReadTo, Then};
 use loadcurve_servers::http3::{self, Sink};
-use loadcurve_servers::reply::Content;
 use loadcurve_wire::h3::Incoming;
 use loadcurve_wire::{Http3Code, Http3Error};
 
-use super::super::http2::Streams;
+use super::super::http2::{Replies, Streams};
 use super::super::script::{Played, Script};
 
 /// Streams that never end, so that the peer may always lack something of them: the control stream.
@@ -19,7 +18,7 @@ const ENDLESS_STREAMS: usize = 1;
 /// What a client is served with.
 pub(super) struct Turn<'a> {
     pub(super) now: Duration,
-    pub(super) content: &'a Content,
+    pub(super) replies: Replies<'a>,
     pub(super) script: Option<&'a mut Script>,
 }
 
@@ -169,7 +168,7 @@ impl Client {
         }
         let played =
             turn.script.as_mut().map(|script| Played { script, answers: &mut self.answers, came: turn.now });
-        let mut service = Streams { content: turn.content, to_call: None, played };
+        let mut service = Streams { replies: turn.replies, played };
         let is_end = read_to == ReadTo::End;
         loop {
             let chunk = self.chunks.pop_front().unwrap_or_default();
