@@ -9,7 +9,8 @@
 use loadcurve_fuzz::target;
 use loadcurve_wire::h3::Incoming;
 use loadcurve_wire::{
-    Body, Event, Http3, Http3Settings, Http3Template, Malformed, Method, Request, Response, Target, Version,
+    Body, Event, GrpcCalls, Http3, Http3Settings, Http3Template, Malformed, Method, Request, Response,
+    Target, Version,
 };
 
 use pieces::{PIECE_LENGTHS, pieces};
@@ -52,7 +53,12 @@ struct Connection {
 }
 
 fn read(bytes: &[u8], piece_lengths: [u8; PIECE_LENGTHS]) -> Outcome {
-    let settings = Http3Settings { header_bytes: 300, table_bytes: 200, blocked_streams: 3 };
+    let settings = Http3Settings {
+        header_bytes: 300,
+        table_bytes: 200,
+        blocked_streams: 3,
+        calls: Some(GrpcCalls::default()),
+    };
     let mut http3 = Http3::new(REQUESTS, &settings);
     http3.open();
     for tag in 0..REQUESTS {

@@ -53,12 +53,8 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, is_upgraded: bool, offer
         body: Body::Bytes(b"hello"),
         is_chunked: false,
     };
-    let mut handshake = Handshake::new(&request).expect("the request is sound");
-    if offers {
-        handshake = handshake.offering(PermessageDeflate::default());
-    }
-    let mut exchange: WebSocket =
-        WebSocket::new(MESSAGES, &WebSocketSettings::new(handshake, MessageKind::Text, 1));
+    let settings = WebSocketSettings::new(handshake(&request, offers), MessageKind::Text, 1);
+    let mut exchange: WebSocket = WebSocket::new(MESSAGES, &settings);
     exchange.open();
     let mut output = Vec::new();
     exchange.write_output(&mut output);
@@ -105,6 +101,11 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, is_upgraded: bool, offer
     assert!(!exchange.has_output());
     let said = exchange.complaint().map(|said| format!("{said}: {:?}", exchange.example()));
     Connection { ends, malformed, output, readiness, said }
+}
+
+fn handshake(request: &Request<'_>, offers: bool) -> Handshake {
+    let plain = Handshake::new(request).expect("the request is sound");
+    if offers { plain.offering(PermessageDeflate::default()) } else { plain }
 }
 
 /// Has the request for the upgrade answered.
