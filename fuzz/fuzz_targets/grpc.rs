@@ -10,8 +10,8 @@ use std::iter;
 
 use loadcurve_fuzz::target;
 use loadcurve_wire::{
-    Body, Event, Exchange, Grpc, GrpcAnswer, GrpcSettings, Http2Settings, HttpExchange, Malformed, Method,
-    Request, Target, Version,
+    Body, Event, Exchange, Grpc, GrpcAnswer, GrpcCalls, GrpcSettings, Http2Settings, HttpExchange, Malformed,
+    Method, Request, Target, Version,
 };
 
 use pieces::{PIECE_LENGTHS, pieces};
@@ -35,7 +35,7 @@ type Ends = (Vec<(Event, Option<String>)>, Option<Malformed>);
 
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, answer: GrpcAnswer) -> Ends {
     let http2 = Http2Settings { header_bytes: 300, ..Http2Settings::default() };
-    let settings = GrpcSettings { http2, answer, takes_compressed: false };
+    let settings = GrpcSettings { http2, calls: GrpcCalls { answer, takes_compressed: false } };
     let mut exchange = Grpc::new(CALLS, &settings);
     exchange.open();
     exchange.receive(SETTINGS).expect("settings are sound");

@@ -122,8 +122,8 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
     }
 }
 
-/// Adds what there is of compression, and of deliveries, where the plan has subscribers. How many answers a connection has says nothing then: most of
-/// them listen.
+/// Adds what there is of compression, and of deliveries, where the plan has subscribers. How many answers a connection has says
+/// nothing then: most of them listen.
 fn add_deliveries(result: &mut LoadResult, plan: &HttpLoad, recorder: &Recorder, length: Nanos) {
     result.compression = compression::summary(plan, recorder);
     result.deliveries = deliveries::summary(plan, recorder, length);

@@ -2,8 +2,8 @@
 
 use loadcurve_plan::{self as plan, Http, HttpLoad, HttpVersion, Messages};
 use loadcurve_wire::{
-    FanOutWebSocket, Grpc, GrpcCalls, GrpcSettings, Hpack, Http1, Http2, Http2Settings, HttpExchange, Scheme,
-    Stream, WebSocket, WebSocketHttp2,
+    FanOutWebSocket, Grpc, GrpcSettings, Hpack, Http1, Http2, Http2Settings, HttpExchange, Scheme, Stream,
+    WebSocket, WebSocketHttp2,
 };
 
 use crate::agreement;
@@ -42,8 +42,7 @@ pub(crate) fn visit_protocol<V: ProtocolVisitor>(work: &Http, visitor: V) -> Res
             let http2 = http2_settings(work);
             match &work.messages {
                 Some(Messages::Grpc(grpc)) => {
-                    let GrpcCalls { answer, takes_compressed } = calls_of(*grpc);
-                    visitor.visit::<Grpc>(HTTP2, GrpcSettings { http2, answer, takes_compressed })
+                    visitor.visit::<Grpc>(HTTP2, GrpcSettings { http2, calls: calls_of(*grpc) })
                 }
                 _ => visitor.visit::<Http2>(HTTP2, http2),
             }

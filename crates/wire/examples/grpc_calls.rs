@@ -13,9 +13,9 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use loadcurve_wire::{
-    AnswerError, Body, BodyPart, ErrorCode, Event, Exchange as _, Grpc, GrpcAnswer, GrpcError, GrpcMessages,
-    GrpcSettings, GrpcStatus, HttpExchange as _, Malformed, Method, Readiness, Received, Refusal, Request,
-    Response, Target, Version,
+    AnswerError, Body, BodyPart, ErrorCode, Event, Exchange as _, Grpc, GrpcAnswer, GrpcCalls, GrpcError,
+    GrpcMessages, GrpcSettings, GrpcStatus, HttpExchange as _, Malformed, Method, Readiness, Received,
+    Refusal, Request, Response, Target, Version,
 };
 use serde_json::{Value, json};
 
@@ -145,8 +145,7 @@ impl<'a> Talk<'a> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TICK))?;
         let settings = GrpcSettings {
-            answer: call.answer,
-            takes_compressed: call.takes_compressed,
+            calls: GrpcCalls { answer: call.answer, takes_compressed: call.takes_compressed },
             ..GrpcSettings::default()
         };
         let mut exchange = Grpc::new(1, &settings);

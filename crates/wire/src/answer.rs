@@ -1,6 +1,7 @@
 //! What the fields of an answer say together, the same in HTTP/2 (RFC 9113 §8.2 and §8.3) and HTTP/3 (RFC 9114 §4.2 and
 //! §4.3).
 
+mod end_message;
 mod meaning;
 
 use std::num::NonZeroU16;
@@ -8,6 +9,7 @@ use std::num::NonZeroU16;
 use crate::error::{AnswerError, Malformed, Section};
 use crate::grpc_status::{GrpcCoding, GrpcStatus};
 
+pub(crate) use end_message::EndMessage;
 pub(crate) use meaning::Meaning;
 
 /// What the fields of one block say together.

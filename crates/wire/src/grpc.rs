@@ -42,15 +42,13 @@ pub enum GrpcAnswer {
     Each,
 }
 
-/// How calls are made.
+/// How calls are made over HTTP/2.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct GrpcSettings {
     /// What is spoken below.
     pub http2: Http2Settings,
-    /// What is expected of each call with status OK.
-    pub answer: GrpcAnswer,
-    /// Whether messages of answers may be compressed, which the requests then say.
-    pub takes_compressed: bool,
+    /// What is expected of the answers.
+    pub calls: GrpcCalls,
 }
 
 /// One connection's end of gRPC.
@@ -107,12 +105,9 @@ impl Exchange for Grpc {
     fn new(most: usize, settings: &GrpcSettings) -> Self {
         Self {
             http2: Http2::new(most, &settings.http2),
-            answers: CallAnswers::new(
-                most,
-                GrpcCalls { answer: settings.answer, takes_compressed: settings.takes_compressed },
-            ),
-            kept: (settings.answer == GrpcAnswer::Each)
-                .then(|| KeptCalls::new(most, settings.takes_compressed)),
+            answers: CallAnswers::new(most, settings.calls),
+            kept: (settings.calls.answer == GrpcAnswer::Each)
+                .then(|| KeptCalls::new(most, settings.calls.takes_compressed)),
         }
     }
 

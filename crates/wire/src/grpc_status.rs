@@ -104,31 +104,8 @@ impl GrpcStatus {
     }
 }
 
-/// How much of what a server says of the end of a call is kept.
-const MESSAGE_BYTES_MAX: usize = 1024;
-
-/// What `grpc-message` of the last block says, encoded, up to a limit; empty without one.
-#[derive(Debug, Default)]
-pub(crate) struct EndMessage(Vec<u8>);
-
-impl EndMessage {
-    /// For the next block. The memory is kept.
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
-    }
-
-    pub(crate) fn keep(&mut self, value: &[u8]) {
-        self.clear();
-        self.0.extend_from_slice(&value[..value.len().min(MESSAGE_BYTES_MAX)]);
-    }
-
-    pub(crate) fn in_words(&self) -> Option<Cow<'_, str>> {
-        in_words(&self.0)
-    }
-}
-
 /// What a server says of a status, whose percent-encoding is undone; nothing where it says nothing.
-fn in_words(encoded: &[u8]) -> Option<Cow<'_, str>> {
+pub(crate) fn in_words(encoded: &[u8]) -> Option<Cow<'_, str>> {
     if encoded.is_empty() {
         return None;
     }

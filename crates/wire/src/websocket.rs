@@ -2,8 +2,9 @@
 //!
 //! A connection begins with a request of HTTP/1.1 for an upgrade, which is its handshake: one for all connections of a load,
 //! but for its key. Then each message of the client is a request, and the next message of the server is its answer: answers
-//! are matched in order, or by an id that each of them has in its text ([`AnswerId`]). So a template is a message, and what else its request has, the target and the fields, is that of the
-//! handshake; of a list of requests the first one gives it, and the body of each is a message.
+//! are matched in order, or by an id that each of them has in its text ([`AnswerId`]). So a template is a message, and what
+//! else its request has, the target and the fields, is that of the handshake; of a list of requests the first one gives it,
+//! and the body of each is a message.
 //!
 //! Over HTTP/2 ([`WebSocketHttp2`]) the streams of a connection are WebSockets.
 //!

@@ -65,8 +65,6 @@ def noise_of(
     the ratios over the curve, or that at a point, pooled over the points.
     """
     same = same_servers(run)
-    if not same and scope == "curve":
-        return noise_of_pairs(found, measure)
     _, logs = usable_logs(found, measure)
     groups = same or _everyone(logs)
     if scope == "curve":

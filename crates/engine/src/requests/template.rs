@@ -127,8 +127,9 @@ impl<'a> Templates<'a> {
             body: wire_body,
             is_chunked: request.chunked,
         };
+        // Over HTTP/2 the exchange of calls does so.
         let mut headers_of_call = Vec::new();
-        let wire = if grpc.is_some() { call(&given, &mut headers_of_call) } else { given };
+        let wire = if grpc.is_some() && E::IS_HTTP3 { call(&given, &mut headers_of_call) } else { given };
         let encoded = |body| E::template(&WireRequest { body, ..wire }).map_err(invalid);
         let has_answer_body = method.kind() != RequestKind::Head;
         Ok(Template {

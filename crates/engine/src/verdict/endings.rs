@@ -102,7 +102,6 @@ impl Verdict {
         }
     }
 
-    /// A redirection is seldom what was to be measured.
     pub(super) fn note_unix_socket(&mut self, evidence: &Evidence) {
         if evidence.is_local {
             let text = "the connections are those of a Unix socket: there are no segments, so what the kernel counts of TCP \
@@ -111,6 +110,7 @@ impl Verdict {
         }
     }
 
+    /// A redirection is seldom what was to be measured.
     pub(super) fn note_redirections(&mut self, evidence: &Evidence) {
         let redirections =
             evidence.status.as_ref().map_or(0, |status: &StatusCounts| status[StatusClass::Redirection]);

@@ -6,7 +6,7 @@ use loadcurve_plan::{
     Call, Conversation, Grpc as Calls, HttpLoad, HttpVersion, Messages, Nanos, Requests, Stop,
 };
 use loadcurve_record::{Distribution, Failure, TimeHistogram};
-use loadcurve_wire::{Grpc, GrpcAnswer, GrpcSettings};
+use loadcurve_wire::{Grpc, GrpcAnswer, GrpcCalls, GrpcSettings};
 
 use super::http2::{PREFACE, SETTINGS_ACKNOWLEDGED};
 use super::http2_uploads::frames_of;
@@ -117,7 +117,10 @@ pub(super) fn run_kept(plan: HttpLoad, streams: usize, peer: Answering) -> Outco
         let Requests::Given(requests) = &mut http.requests else { panic!("they are given") };
         requests[0].method = "POST".into();
     });
-    let settings = GrpcSettings { answer: GrpcAnswer::Each, ..GrpcSettings::default() };
+    let settings = GrpcSettings {
+        calls: GrpcCalls { answer: GrpcAnswer::Each, ..GrpcCalls::default() },
+        ..GrpcSettings::default()
+    };
     peer::run::<Grpc>(&plan, settings, Delays::default(), peer)
 }
 
@@ -128,7 +131,10 @@ fn run(stop: Stop, calls: Calls, peer: Streaming) -> Outcome {
         http.messages = Some(Messages::Grpc(calls));
     });
     let plan = HttpLoad { timeout_s: 0.1, ..plan };
-    let settings = GrpcSettings { answer: GrpcAnswer::Stream, ..GrpcSettings::default() };
+    let settings = GrpcSettings {
+        calls: GrpcCalls { answer: GrpcAnswer::Stream, ..GrpcCalls::default() },
+        ..GrpcSettings::default()
+    };
     peer::run::<Grpc>(&plan, settings, Delays::default(), peer)
 }
 

@@ -7,8 +7,8 @@ use loadcurve_servers::reply::Outcome;
 use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{flag, kind};
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Grpc, GrpcAnswer, GrpcSettings, GrpcStatus, HttpExchange as _, Method,
-    Refusal, Request, Target, Version,
+    Body, Event, Exchange as _, Grpc, GrpcAnswer, GrpcCalls, GrpcSettings, GrpcStatus, HttpExchange as _,
+    Method, Refusal, Request, Target, Version,
 };
 
 use crate::frames::{Conversation, Memory, Sent, block};
@@ -16,6 +16,19 @@ use crate::frames::{Conversation, Memory, Sent, block};
 const MESSAGE: &[u8] = b"\0\0\0\0\x03abc";
 /// What a server that echoes gives back of the window of a stream at once is half of it at least.
 const WINDOW_BYTES: u64 = 1 << 20;
+
+/// The request of a call with this body.
+pub(crate) fn request_of_call(body: &[u8]) -> Request<'_> {
+    Request {
+        version: Version::Http11,
+        method: Method::POST,
+        target: Target::Fixed("/package.Service/Method"),
+        authority: "a",
+        headers: &[],
+        body: Body::Bytes(body),
+        is_chunked: false,
+    }
+}
 
 #[test]
 fn a_call_of_grpc_is_answered_with_an_empty_message_and_its_status_behind_it() {
@@ -25,16 +38,7 @@ fn a_call_of_grpc_is_answered_with_an_empty_message_and_its_status_behind_it() {
     client.open();
     let mut sent = Vec::new();
     client.write_output(&mut sent);
-    let call = Request {
-        version: Version::Http11,
-        method: Method::POST,
-        target: Target::Fixed("/package.Service/Method"),
-        authority: "a",
-        headers: &[],
-        body: Body::Bytes(b"\0\0\0\0\x03abc"),
-        is_chunked: false,
-    };
-    let template = Grpc::template(&call).unwrap();
+    let template = Grpc::template(&request_of_call(b"\0\0\0\0\x03abc")).unwrap();
     // The server's settings have to come before requests, and grant windows.
     let mut begin = Vec::new();
     let mut server = loadcurve_servers::http2::Connection::open(&mut begin);
@@ -66,22 +70,16 @@ fn messages_of_a_call_are_echoed_as_they_come_and_a_call_that_fails_ends_with_it
     memory.echoes = true;
     memory.fates =
         vec![Fate::default(), Fate::default(), Fate { outcome: Outcome::Error, ..Fate::default() }];
-    let settings = GrpcSettings { answer: GrpcAnswer::Each, ..GrpcSettings::default() };
+    let settings = GrpcSettings {
+        calls: GrpcCalls { answer: GrpcAnswer::Each, ..GrpcCalls::default() },
+        ..GrpcSettings::default()
+    };
     let mut client = Grpc::new(1, &settings);
     client.open();
     let mut sent = Vec::new();
     client.write_output(&mut sent);
     let message = [b"\0\0\0\x01\0".as_slice(), &[b'x'; 256]].concat();
-    let call = Request {
-        version: Version::Http11,
-        method: Method::POST,
-        target: Target::Fixed("/package.Service/Method"),
-        authority: "a",
-        headers: &[],
-        body: Body::Bytes(&message),
-        is_chunked: false,
-    };
-    let template = Grpc::template(&call).unwrap();
+    let template = Grpc::template(&request_of_call(&message)).unwrap();
     let mut begin = Vec::new();
     let mut server = loadcurve_servers::http2::Connection::open(&mut begin);
     client.receive(&begin).unwrap();

@@ -13,6 +13,7 @@ use loadcurve_wire::{
 use proptest::prelude::*;
 
 use crate::frames::Memory;
+use crate::grpc::request_of_call;
 use crate::streams::{Conversation, framed, request, section};
 
 const BODY: &[u8] = b"0123456789abcdef";
@@ -371,15 +372,7 @@ proptest! {
 #[test]
 fn a_call_of_grpc_is_answered_with_messages_and_its_status_behind_them() {
     let calls = Some(GrpcCalls::default());
-    let given = Request {
-        version: Version::Http11,
-        method: Method::POST,
-        target: Target::Fixed("/package.Service/Method"),
-        authority: "a",
-        headers: &[],
-        body: Body::Bytes(b"\0\0\0\0\x03abc"),
-        is_chunked: false,
-    };
+    let given = request_of_call(b"\0\0\0\0\x03abc");
     let template = Http3Template::new(&call(&given, &mut Vec::new())).unwrap();
     let mut conversation = conversation();
     conversation.memory.fates = vec![Fate::default(), Fate { outcome: Outcome::Error, ..Fate::default() }];

@@ -1,9 +1,8 @@
 //! The header blocks of a connection.
 
 use super::hpack::Decoder;
-use crate::answer::{Head, HeadUnderWay, LastHead, Meaning};
+use crate::answer::{EndMessage, Head, HeadUnderWay, LastHead};
 use crate::error::HpackError;
-use crate::grpc_status::EndMessage;
 
 /// Reads the blocks of a connection.
 #[derive(Debug)]
@@ -47,9 +46,7 @@ impl HeadReader {
         let message = &mut self.grpc_message;
         self.decoder.decode_with_meaning(block, |decoded| {
             under_way.take(decoded.field.bytes(), decoded.meaning);
-            if decoded.meaning == Meaning::GrpcMessage {
-                message.keep(decoded.field.value);
-            }
+            message.take(decoded.meaning, decoded.field.value);
         })?;
         let head = under_way.end(self.limit_bytes);
         if self.decoder.changes() == changes {

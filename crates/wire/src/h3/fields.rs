@@ -1,8 +1,7 @@
 //! The field sections of a connection.
 
 use super::qpack::{Decoder, QpackCounts, QpackError};
-use crate::answer::{Head, HeadUnderWay, LastHead, Meaning};
-use crate::grpc_status::EndMessage;
+use crate::answer::{EndMessage, Head, HeadUnderWay, LastHead};
 
 /// What a field section says, or that it has to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,9 +64,7 @@ impl HeadReader {
         let message = &mut self.grpc_message;
         self.decoder.decode_lines(prefix, |decoded| {
             under_way.take(decoded.field.bytes(), decoded.meaning);
-            if decoded.meaning == Meaning::GrpcMessage {
-                message.keep(decoded.field.value);
-            }
+            message.take(decoded.meaning, decoded.field.value);
         })?;
         self.decoder.acknowledge(stream, entries);
         let head = under_way.end(self.limit_bytes);

@@ -2,8 +2,8 @@
 
 use loadcurve_wire::h2::hpack::Decoder;
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Grpc, GrpcAnswer, GrpcError, GrpcSettings, GrpcStatus, HttpExchange as _,
-    InvalidRequest, Malformed, Received, Refusal, Request, Response,
+    Body, Event, Exchange as _, Grpc, GrpcAnswer, GrpcCalls, GrpcError, GrpcSettings, GrpcStatus,
+    HttpExchange as _, InvalidRequest, Malformed, Received, Refusal, Request, Response,
 };
 
 use crate::support::{
@@ -160,7 +160,10 @@ fn an_answer_of_status_ok_has_one_whole_message_that_can_be_read() {
 
 #[test]
 fn an_answer_that_is_a_stream_has_any_number_of_whole_messages() {
-    let settings = GrpcSettings { answer: GrpcAnswer::Stream, ..GrpcSettings::default() };
+    let settings = GrpcSettings {
+        calls: GrpcCalls { answer: GrpcAnswer::Stream, ..GrpcCalls::default() },
+        ..GrpcSettings::default()
+    };
     let template = Grpc::template(&request("POST", &[], MESSAGE)).unwrap();
     for (body, expected) in [
         (&b""[..], Ok(())),
@@ -239,7 +242,10 @@ fn head_with(encoding: Option<&'static str>) -> Vec<(&'static str, &'static str)
 
 #[test]
 fn a_compressed_message_can_be_read_where_its_answer_says_by_gzip() {
-    let settings = GrpcSettings { takes_compressed: true, ..GrpcSettings::default() };
+    let settings = GrpcSettings {
+        calls: GrpcCalls { takes_compressed: true, ..GrpcCalls::default() },
+        ..GrpcSettings::default()
+    };
     let template = Grpc::template(&request("POST", &[], MESSAGE)).unwrap();
     let encoding = Event::Refused(0, Refusal::Malformed(Malformed::Grpc(GrpcError::Encoding)));
     for (way, flag, is_read) in [

@@ -1,8 +1,8 @@
 //! Calls of gRPC that are kept: each message of the client is answered by the next one of its call.
 
 use loadcurve_wire::{
-    ErrorCode, Event, Exchange as _, Grpc, GrpcAnswer, GrpcError, GrpcSettings, GrpcStatus, Http2Template,
-    HttpExchange as _, Malformed, Readiness, Received, Refusal, Response, Tag,
+    ErrorCode, Event, Exchange as _, Grpc, GrpcAnswer, GrpcCalls, GrpcError, GrpcSettings, GrpcStatus,
+    Http2Template, HttpExchange as _, Malformed, Readiness, Received, Refusal, Response, Tag,
 };
 
 use crate::support::{
@@ -16,7 +16,10 @@ const ANSWER_HEAD: [(&str, &str); 2] = [(":status", "200"), ("content-type", "ap
 
 /// A connection for this many messages at once, with these settings of its server.
 fn connection(most: usize, of_server: &[(u16, u32)]) -> Grpc {
-    let settings_of_client = GrpcSettings { answer: GrpcAnswer::Each, ..GrpcSettings::default() };
+    let settings_of_client = GrpcSettings {
+        calls: GrpcCalls { answer: GrpcAnswer::Each, ..GrpcCalls::default() },
+        ..GrpcSettings::default()
+    };
     let mut exchange = Grpc::new(most, &settings_of_client);
     exchange.open();
     exchange.receive(&settings(of_server)).unwrap();
@@ -344,8 +347,10 @@ fn a_client_that_has_no_more_to_say_ends_its_calls() {
 fn a_compressed_message_answers_one_where_its_call_says_by_gzip() {
     let packed = [&[1][..], &ANSWER[1..]].concat();
     for (way, ends) in [("gzip", false), ("gzip", true), ("zstd", false), ("zstd", true)] {
-        let settings_of_client =
-            GrpcSettings { answer: GrpcAnswer::Each, takes_compressed: true, ..GrpcSettings::default() };
+        let settings_of_client = GrpcSettings {
+            calls: GrpcCalls { answer: GrpcAnswer::Each, takes_compressed: true },
+            ..GrpcSettings::default()
+        };
         let mut exchange = Grpc::new(1, &settings_of_client);
         exchange.open();
         exchange.receive(&settings(&[])).unwrap();
