@@ -5,19 +5,23 @@ import math
 import random
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from loadcurve.analysis.curves import Curve, CurvePoint, Figure, Requests
 from loadcurve.analysis.private_facts import private_facts, without_private_facts
 from loadcurve.analysis.publication import Publication, published_run, rankings_of
 from loadcurve.analysis.published_check import problems_of
+from loadcurve.analysis.published_figures import estimates_of_trials, published_points
 from loadcurve.cli.publish import check_command, pages_command, publish_command
 from loadcurve.errors import BadInput
 from loadcurve.report.site.build import build_site
 from loadcurve.result.checksum import sealed, unsealed
+from loadcurve.result.measures import MEASURES
 from loadcurve.result.publication import (
     PublishedFigure,
     PublishedMeasure,
@@ -32,6 +36,7 @@ from loadcurve.result.publication import (
 from loadcurve.result.run_files import RUN_FILE
 from loadcurve.result.site_index import read_index
 from loadcurve.server.catalog import load_catalog
+from loadcurve.stats.interval import geometric_interval
 from support import schemas
 from support import synthetic_run as synthetic
 from support.command import Command
@@ -152,6 +157,37 @@ def test_a_trial_that_was_made_faster_is_found_by_the_mean_that_stayed(published
     points[place]["figures"]["latency_p99_s"]["values"][0] *= 1.001
     found = list(problems_of(republished(published, points=points)))
     assert any("nginx at connections = 50: latency_p99_s: value is" in words for words in found)
+
+
+@pytest.mark.parametrize(
+    ("steady", "high_s"),
+    [
+        # The spread is kept, so that it borrows from the other server's.
+        ((1.4418469518, 1.4418543286), 0.0014501),
+        # The spread is lost, so that nothing is borrowed; as measured it would have been, to 1.4502 ms.
+        ((1.44185000011, 1.44185000012), 0.00144185),
+    ],
+)
+def test_an_interval_is_that_of_the_trials_as_they_are_rounded(steady: tuple[float, float], high_s: float):
+    curves = [at_one_point("steady", steady), at_one_point("other", (4.5357468325, 3.5418056473))]
+    points = published_points(curves, [MEASURES["p99"]])
+    assert points[0].figures["latency_p99_s"].high == high_s
+    for place, name, found in estimates_of_trials(points):
+        figure = points[place].figures[name]
+        assert found is not None
+        assert (figure.low, figure.high) == pytest.approx((found.low, found.high), rel=5e-6)
+
+
+def at_one_point(server: str, latency_p99_ms: Sequence[float]) -> Curve:
+    """A server with the 99th percentiles of its trials at one point."""
+    n = len(latency_p99_ms)
+    figure = Figure(geometric_interval(latency_p99_ms), list(latency_p99_ms))
+    figures = {MEASURES["p99"].column: figure}
+    trials = list(range(n))
+    at = CurvePoint(
+        {"connections": 1.0}, trials, trials, ["valid"] * n, Requests([1] * n, [0] * n, [0] * n), figures
+    )
+    return Curve(server, [at])
 
 
 def test_a_verdict_that_was_made_valid_is_found_by_the_number_of_trials(published: PublishedRun):
@@ -364,7 +400,7 @@ def test_a_name_in_a_path_is_plain(text: str, shown: str):
     assert slug(text) == shown
 
 
-MEASURES = [
+PUBLISHED_MEASURES = [
     PublishedMeasure(name=name, title=name, unit="s", better=better)
     for name, better in (
         ("throughput_rps", "higher"),
@@ -382,8 +418,8 @@ ALL = PublishedWork(options={}, servers=list("abcdef"))
 def simulated_points(source: np.random.Generator, ratio: float = 1.0) -> list[PublishedPoint]:
     """Six servers at two points in four blocks, which share what their block was like; ``a`` differs."""
     blocks, servers, points = 4, 6, 2
-    of_block = source.normal(0, 0.1, (len(MEASURES), 1, points, blocks))
-    values = np.exp(of_block + source.normal(0, 0.03, (len(MEASURES), servers, points, blocks)))
+    of_block = source.normal(0, 0.1, (len(PUBLISHED_MEASURES), 1, points, blocks))
+    values = np.exp(of_block + source.normal(0, 0.03, (len(PUBLISHED_MEASURES), servers, points, blocks)))
     values[:, 0] *= ratio
     return [
         PublishedPoint(
@@ -393,7 +429,7 @@ def simulated_points(source: np.random.Generator, ratio: float = 1.0) -> list[Pu
                 measure.name: PublishedFigure(
                     values=values[place, server, point].tolist(), value=1.0, low=None, high=None, n=blocks
                 )
-                for place, measure in enumerate(MEASURES)
+                for place, measure in enumerate(PUBLISHED_MEASURES)
             },
         )
         for server in range(servers)
@@ -404,7 +440,10 @@ def simulated_points(source: np.random.Generator, ratio: float = 1.0) -> list[Pu
 def test_equal_servers_are_told_apart_in_at_most_5_percent_of_pages():
     source, pages = np.random.default_rng(20261128), 200
     split = sum(
-        any(len(ranking.groups) > 1 for ranking in rankings_of(simulated_points(source), MEASURES, [ALL], ()))
+        any(
+            len(ranking.groups) > 1
+            for ranking in rankings_of(simulated_points(source), PUBLISHED_MEASURES, [ALL], ())
+        )
         for _ in range(pages)
     )
     # Three standard errors of a binomial share above the rate that is claimed.
@@ -414,13 +453,13 @@ def test_equal_servers_are_told_apart_in_at_most_5_percent_of_pages():
 def test_servers_that_were_asked_for_different_things_are_ranked_apart():
     works = [PublishedWork(options={"workload": name}, servers=list(name)) for name in ("abc", "def")]
     points = simulated_points(np.random.default_rng(7), 1.5)
-    found = list(rankings_of(points, MEASURES, works, unranked={"f"}))
-    assert len(found) == 2 * len(MEASURES)
+    found = list(rankings_of(points, PUBLISHED_MEASURES, works, unranked={"f"}))
+    assert len(found) == 2 * len(PUBLISHED_MEASURES)
     ranked = [{one.server for one in ranking.ranks} for ranking in found if ranking.work == 1]
-    assert ranked == [{"d", "e"}] * len(MEASURES)
+    assert ranked == [{"d", "e"}] * len(PUBLISHED_MEASURES)
 
 
 def test_a_server_that_is_faster_by_half_is_the_first_by_throughput():
-    found = list(rankings_of(simulated_points(np.random.default_rng(7), 1.5), MEASURES, [ALL], ()))
+    found = list(rankings_of(simulated_points(np.random.default_rng(7), 1.5), PUBLISHED_MEASURES, [ALL], ()))
     first = found[0].ranks[0]
     assert (first.server, first.best, first.worst) == ("a", 1, 1)

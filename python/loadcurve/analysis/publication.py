@@ -8,13 +8,14 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.analysis.curves import Curve, CurvePoint, Figure, Requests
 from loadcurve.analysis.history import conditions_digest, machine_of, run_digest
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.analysis.private_facts import private_facts, without_private_facts
+from loadcurve.analysis.published_figures import cut, published_measure, published_points, si_name, si_of
 from loadcurve.analysis.works import works
 from loadcurve.errors import BadInput
 from loadcurve.explain.rig import CODE as RIG_LIMIT
@@ -24,9 +25,8 @@ from loadcurve.loads.values import Point
 from loadcurve.result.checksum import digest, is_digest
 from loadcurve.result.differences import DIGESTS
 from loadcurve.result.folder import read_run_record
-from loadcurve.result.measures import BYTES_PER_MIB, THROUGHPUT, Measure, measures, point_key
+from loadcurve.result.measures import THROUGHPUT, Measure, measures, point_key
 from loadcurve.result.publication import (
-    LINE_CHARACTERS_MAX,
     PUBLISHED_FORMAT,
     PublishedFigure,
     PublishedMachine,
@@ -58,33 +58,8 @@ RANKED_NAMES: Final = (
     *("server_cpu_per_request_s", "server_memory_mean_bytes"),
 )
 """What servers are ranked by, each apart: no ranking is made of several."""
-SIGNIFICANT_DIGITS: Final = 6
 AS_PUBLISHED: Final = "as published"
 """The method of an interval that was read and not made."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Si:
-    """How figures of a unit are published: under which name, by which factor, and in which unit."""
-
-    ending: str
-    published: str
-    factor: float
-    unit: Literal["s", "bytes", "1/s", ""]
-
-
-_SI: Final[Mapping[str, _Si]] = {
-    "ms": _Si("_ms", "_s", 1e-3, "s"),
-    "µs": _Si("_us", "_s", 1e-6, "s"),
-    "MiB": _Si("_mib", "_bytes", BYTES_PER_MIB, "bytes"),
-    "CPUs": _Si("_share", "_cpus", 1.0, ""),
-}
-_PER_SECOND: Final = _Si("", "", 1.0, "1/s")
-"""Rates are published as they are, whatever is counted."""
-
-
-def _si_of(measure: Measure) -> _Si:
-    return _SI.get(measure.unit, _PER_SECOND)
 
 
 _PUBLIC_SETTINGS: Final = ("settings", "catalog_entry", "driver", "limits")
@@ -157,10 +132,8 @@ def _content(folder: Path, record: RunRecord, analysis: Analysis, publication: P
     published += [answering] if answering not in published else []
     unranked = _first_reasons(analysis)
     conditions = analysis.run.conditions
-    points = [
-        _point(curve.server, at, published) for curve in analysis.curves for at in curve.points if at.trials
-    ]
-    of_measures = [_measure(one) for one in published]
+    points = published_points(analysis.curves, published)
+    of_measures = [published_measure(one) for one in published]
     of_works = _works(analysis)
     return {
         "format": PUBLISHED_FORMAT,
@@ -188,22 +161,17 @@ def _content(folder: Path, record: RunRecord, analysis: Analysis, publication: P
         "points": [one.model_dump() for one in points],
         "works": [one.model_dump() for one in of_works],
         "rankings": [one.model_dump() for one in rankings_of(points, of_measures, of_works, unranked)],
-        "unranked": [{"server": server, "reason": _cut(reason)} for server, reason in unranked.items()],
+        "unranked": [{"server": server, "reason": cut(reason)} for server, reason in unranked.items()],
         "findings": [
             {
                 "server": one.server,
                 "weight": one.weight,
-                "seen": _cut(one.seen),
-                "cause": _cut(one.cause),
+                "seen": cut(one.seen),
+                "cause": cut(one.cause),
             }
             for one in analysis.findings
         ],
     }
-
-
-def _cut(text: str) -> str:
-    """Return a sentence of the run within the length that a published one has."""
-    return text if len(text) <= LINE_CHARACTERS_MAX else f"{text[: LINE_CHARACTERS_MAX - 1]}…"
 
 
 def _study_text(folder: Path) -> str | None:
@@ -261,12 +229,6 @@ def published_server(name: str, facts: ServerFacts, cpus: int) -> PublishedServe
     )
 
 
-def si_name(measure: Measure) -> str:
-    """Return the name of a measure in SI units, such as ``latency_p99_s``."""
-    si = _si_of(measure)
-    return measure.column.removesuffix(si.ending) + si.published
-
-
 def curves_of(run: PublishedRun) -> list[Curve]:
     """Return the curves of a published run, in the units that measures have here."""
     known = {si_name(one): one for one in measures(kind_of_work(run.work)).values()}
@@ -313,48 +275,12 @@ def _curve_point(point: Point, found: PublishedPoint | None, known: Mapping[str,
 
 
 def _curve_figure(figure: PublishedFigure, measure: Measure) -> Figure:
-    factor = _si_of(measure).factor
+    factor = si_of(measure).factor
     low, high = (None if end is None else end / factor for end in (figure.low, figure.high))
     return Figure(
         None if figure.value is None else Estimate(figure.value / factor, low, high, figure.n, AS_PUBLISHED),
         [None if value is None else value / factor for value in figure.values],
     )
-
-
-def _measure(measure: Measure) -> PublishedMeasure:
-    return PublishedMeasure(
-        name=si_name(measure), title=measure.title, unit=_si_of(measure).unit, better=measure.better
-    )
-
-
-def _point(server: str, at: CurvePoint, published: Sequence[Measure]) -> PublishedPoint:
-    return PublishedPoint(
-        server=server,
-        point=at.point,
-        blocks=at.blocks,
-        verdicts=at.verdicts,
-        reason=at.invalid_because and _cut(at.invalid_because),
-        figures={
-            si_name(one): _figure(at, one) for one in published if at.estimate(one) or any(at.values(one))
-        },
-    )
-
-
-def _figure(at: CurvePoint, measure: Measure) -> PublishedFigure:
-    estimate = at.estimate(measure)
-    return PublishedFigure(
-        values=[_si(value, measure) for value in at.values(measure)],
-        value=None if estimate is None else _si(estimate.value, measure),
-        low=None if estimate is None else _si(estimate.low, measure),
-        high=None if estimate is None else _si(estimate.high, measure),
-        n=0 if estimate is None else estimate.n,
-    )
-
-
-def _si(value: float | None, measure: Measure) -> float | None:
-    if value is None or not math.isfinite(value):
-        return None
-    return float(f"{value * _si_of(measure).factor:.{SIGNIFICANT_DIGITS}g}")
 
 
 def _first_reasons(analysis: Analysis) -> dict[str, str]:
