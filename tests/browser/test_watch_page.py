@@ -160,7 +160,7 @@ def test_a_failure_is_shown(open_page: OpenPage, url: str, run: GrowingRun):
     expect(opened.page.locator("#no-failure")).to_be_visible()
     run.add_all()
     expect(opened.page.locator("#failures")).to_contain_text(
-        "Trial 7, apache, connections = 50. the server ended with status 1 while under load"
+        "Trial 6, apache, connections = 50. the server ended with status 1 while under load"
     )
     expect(opened.page.locator("#no-failure")).to_be_hidden()
 

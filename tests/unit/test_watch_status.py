@@ -111,7 +111,7 @@ def test_verdicts_and_failures_are_those_of_the_records(run: GrowingRun):
     assert now["verdicts"] == {"valid": 67, "suspect": 1, "invalid": 1}
     assert now["failures"] == [
         {
-            "place": "Trial 7, apache, connections = 50",
+            "place": "Trial 6, apache, connections = 50",
             "reason": "the server ended with status 1 while under load",
         }
     ]

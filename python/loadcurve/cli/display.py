@@ -150,7 +150,7 @@ class RunDisplay:
         if self._seconds is not None:
             self._seconds.take(progress)
         if self._other_systems is not None and self._trial is not None:
-            labels = {"server": self._trial.server, "trial": str(self._trial.trial + 1)}
+            labels = {"server": self._trial.server, "trial": str(self._trial.trial)}
             point = {} if self._point is None else {"point": in_words(self._point)}
             self._other_systems.show(labels | point, progress)
 

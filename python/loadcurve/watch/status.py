@@ -150,7 +150,7 @@ def _failures(run: Run | None) -> list[dict[str, str]]:
     damage = [{"place": "Run folder", "reason": sentence} for sentence in run.damage]
     return damage + [
         {
-            "place": f"Trial {failure.trial + 1}, {failure.server}, {text.point(failure.point)}",
+            "place": f"Trial {failure.trial}, {failure.server}, {text.point(failure.point)}",
             "reason": failure.reason.text,
         }
         for failure in run.failures
