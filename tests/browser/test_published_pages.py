@@ -100,6 +100,47 @@ def test_a_filter_is_set_by_keyboard_and_hides_the_rows_of_other_values_where_no
         assert page.locator("svg.curve g:visible").count() == 2 * page.locator("svg.curve").count()
 
 
+def test_filters_and_words_are_kept_by_the_address_which_leads_back_to_them(
+    open_report: OpenReport, site: Path, runs: tuple[PublishedRun, PublishedRun]
+):
+    result = site / runs[0].place.replace(".json", ".html")
+    opened = open_report(result).page
+    opened.get_by_role("radio", name="Rust").check()
+    opened.locator("#first").select_option("nginx")
+    assert (
+        opened.url == f"{result.as_uri()}#language=Rust&pair=nginx,{opened.locator('#second').input_value()}"
+    )
+
+    page = open_report(result).page
+    page.goto(opened.url)
+    page.reload()
+    assert page.get_by_role("radio", name="Rust").is_checked()
+    assert set(page.locator("#figures ~ .scroller tbody tr:visible th").all_inner_texts()) == {"tiny"}
+    assert page.locator("#first").input_value() == "nginx"
+    page.get_by_role("radio", name="all").check()
+    assert "language" not in page.url
+
+    front = open_report(site / "index.html").page
+    front.locator("#search").fill("Apache event")
+    front.reload()
+    assert front.locator("#search").input_value() == "Apache event"
+    assert front.locator("[data-search]:visible").count() == 1
+
+
+def test_an_address_with_a_value_that_no_entry_has_says_so_and_hides_nothing(
+    open_report: OpenReport, site: Path, runs: tuple[PublishedRun, PublishedRun]
+):
+    page = open_report(site / runs[0].place.replace(".json", ".html")).page
+    rows = page.locator("#figures ~ .scroller tbody tr:visible")
+    before = rows.count()
+    page.evaluate("location.hash = '#language=Fortran%20%26%20C'")
+    notice = page.get_by_text("Nothing here has what the address asks for: Fortran & C.")
+    notice.wait_for()
+    assert rows.count() == before
+    page.get_by_role("radio", name="Rust").check()
+    assert notice.is_hidden()
+
+
 def test_a_comparison_is_downloaded_as_csv_with_its_intervals_and_the_names_of_the_pair(
     open_report: OpenReport, site: Path, runs: tuple[PublishedRun, PublishedRun]
 ):

@@ -1,16 +1,88 @@
 /** Pages of published results: finding an entry, and comparing two rows. */
 
-const search = document.getElementById("search");
-if (search !== null) {
+/** What the address says behind its "#", by name: a list of values each. What cannot be read is left out. */
+function inAddress() {
+  const parts = location.hash.slice(1).split("&").map((part) => part.split("="));
+  try {
+    return new Map(
+      parts
+        .filter((part) => part.length === 2)
+        .map(([name, values]) => [name, values.split(",").map(decodeURIComponent)]),
+    );
+  } catch {
+    return new Map();
+  }
+}
+
+/** The address that says this in addition, or nothing of it where there are no values. */
+function addressWith(name, values) {
+  const said = inAddress();
+  said.delete(name);
+  if (values.length > 0) said.set(name, values);
+  const parts = [...said].map(([key, all]) => `${key}=${all.map(encodeURIComponent).join(",")}`);
+  return parts.length > 0 ? `#${parts.join("&")}` : location.pathname + location.search;
+}
+
+function say(name, values) {
+  history.replaceState(null, "", addressWith(name, values));
+}
+
+/** Let entries be found by words, which the address keeps. */
+function offerSearch(search) {
   const entries = [...document.querySelectorAll("[data-search]")];
-  search.addEventListener("input", () => {
+  const find = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const entry of entries) {
       const text = entry.textContent.toLowerCase();
       entry.hidden = !words.every((word) => text.includes(word));
     }
+  };
+  const follow = () => {
+    search.value = (inAddress().get("find") ?? []).join(" ");
+    find();
+  };
+  search.addEventListener("input", () => {
+    say("find", search.value.split(/\s+/).filter(Boolean));
+    find();
   });
+  addEventListener("hashchange", follow);
+  follow();
 }
+
+const search = document.getElementById("search");
+if (search !== null) offerSearch(search);
+
+/** Keep the chosen filters in the address, by what they are called on the page, and follow such an address. */
+function keepFilters(filters) {
+  const called = (input) => input.parentElement.textContent.trim();
+  const names = new Set([...filters.querySelectorAll("input")].map((input) => input.name));
+  const choices = (name) => [...filters.querySelectorAll(`input[name="${name}"]`)];
+  const notice = marked("p", "notice", "");
+  notice.setAttribute("role", "status");
+  filters.after(notice);
+  const follow = () => {
+    const said = inAddress();
+    const unknown = [];
+    for (const name of names) {
+      const [all, ...values] = choices(name);
+      const wanted = said.get(name)?.[0];
+      const found = values.find((input) => called(input) === wanted);
+      (found ?? all).checked = true;
+      if (wanted !== undefined && found === undefined) unknown.push(wanted);
+    }
+    notice.textContent = unknown.length > 0 ? `Nothing here has what the address asks for: ${unknown.join(", ")}.` : "";
+    notice.hidden = unknown.length === 0;
+  };
+  filters.addEventListener("change", ({ target }) => {
+    say(target.name, target === choices(target.name)[0] ? [] : [called(target)]);
+    notice.hidden = true;
+  });
+  addEventListener("hashchange", follow);
+  follow();
+}
+
+const filters = document.querySelector(".filters");
+if (filters !== null) keepFilters(filters);
 
 /** The quantile of Student's t for a 95 % interval, by degrees of freedom, which need not be whole. */
 function studentQuantile(degrees) {
@@ -145,23 +217,6 @@ function acrossRuns(data, first, second) {
   return [...versions, marked("p", "", `${a.name} over ${b.name}, at ${a.point}. ${words}`), ...table];
 }
 
-/** The part of the address that names a pair, by which a link leads to its comparison. */
-const PAIR = "#pair=";
-
-function addressOf(pair) {
-  return PAIR + pair.map(encodeURIComponent).join(",");
-}
-
-/** The pair that the address names; null where it names none. */
-function pairInAddress() {
-  if (!location.hash.startsWith(PAIR)) return null;
-  try {
-    return location.hash.slice(PAIR.length).split(",").map(decodeURIComponent);
-  } catch {
-    return null;
-  }
-}
-
 /** Let a pair be chosen, show its comparison with a link to it, and follow such a link. */
 function offerPairs(choice) {
   const data = JSON.parse(document.getElementById("compared").textContent);
@@ -180,7 +235,7 @@ function offerPairs(choice) {
   const show = () => {
     const [first, second] = chosen();
     const link = marked("a", "", "Link to this comparison");
-    link.href = addressOf([first, second]);
+    link.href = addressWith("pair", [first, second]);
     const lead = document.createElement("p");
     lead.append(link);
     const compare = isWithin ? withinRun : acrossRuns;
@@ -188,8 +243,8 @@ function offerPairs(choice) {
     document.getElementById("pair").replaceChildren(...parts);
   };
   const follow = () => {
-    const pair = pairInAddress();
-    if (pair === null) return;
+    const pair = inAddress().get("pair");
+    if (pair === undefined) return;
     const isKnown = pair.length === 2 && pair.every((key) => entries.some(([known]) => known === key));
     if (isKnown) for (const [place, select] of selects.entries()) select.value = pair[place];
     show();
@@ -199,7 +254,7 @@ function offerPairs(choice) {
   };
   for (const select of selects) {
     select.addEventListener("change", () => {
-      history.replaceState(null, "", addressOf(chosen()));
+      say("pair", chosen());
       show();
     });
   }
