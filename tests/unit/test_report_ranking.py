@@ -7,7 +7,8 @@ import numpy as np
 
 from loadcurve.analysis.analysis import analyse
 from loadcurve.report.leader import leader_words
-from loadcurve.report.ranking import in_words, ranking_content
+from loadcurve.report.ranking import ranking_content
+from loadcurve.report.ranking_words import in_words
 from loadcurve.result.folder import read_run
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.records import PointRecord

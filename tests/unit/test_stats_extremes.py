@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from loadcurve.analysis.change import Change
 from loadcurve.report.comparison import ratio_in_words
 from loadcurve.report.leader import leader_words
-from loadcurve.report.ranking import in_words
+from loadcurve.report.ranking_words import in_words
 from loadcurve.result.measures import THROUGHPUT
 from loadcurve.stats.independent import IndependentRatio
 from loadcurve.stats.interval import Estimate, inverse

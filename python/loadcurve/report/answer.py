@@ -24,7 +24,7 @@ from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.gate import gate_sentences
 from loadcurve.report.inconclusive import inconclusive_words
 from loadcurve.report.leader import first_named, leader_words
-from loadcurve.report.ranking import in_words
+from loadcurve.report.ranking_words import in_words
 from loadcurve.report.section import Section
 from loadcurve.report.shape_words import (
     capacity_briefly,

@@ -15,11 +15,12 @@ from loadcurve.analysis.ranking import LeftOut, RunRanking
 from loadcurve.analysis.works import works
 from loadcurve.loads.values import Point
 from loadcurve.report import text
+from loadcurve.report.answer import ANSWER
 from loadcurve.report.arms import ranking_caution, work_in_words
 from loadcurve.report.column import MARKDOWN, PAGE, Column, Tabulated
 from loadcurve.report.inconclusive import difference_words, inconclusive_words
-from loadcurve.report.leader import uncompared
 from loadcurve.report.markdown import escaped, listed, tabulated
+from loadcurve.report.ranking_words import in_words
 from loadcurve.report.section import Report, Section
 from loadcurve.report.shown import Shown
 from loadcurve.result.distribution import PERCENTILES
@@ -27,7 +28,7 @@ from loadcurve.result.measures import MEASURES, RANKED_BY, Measure, measures
 from loadcurve.result.rig import Noise
 from loadcurve.stats.noise import Spread, visible_difference
 from loadcurve.stats.power import TRIALS_MAX
-from loadcurve.stats.ranking import Rank, Ranking, Tier
+from loadcurve.stats.ranking import Rank, Ranking
 
 MORE_TRIALS = 20
 """The number of trials for which the report says, beside the run's own, which difference would be seen."""
@@ -202,46 +203,6 @@ def _blocks(rankings: Rankings) -> int:
     return max(one.over_curve.blocks for _, one in rankings)
 
 
-def in_words(ranking: Ranking, measure: Measure, shown: Shown | None = None) -> str:
-    """Return a ranking as a sentence: who cannot be told apart, and by how much the others differ.
-
-    ``shown`` are the figures that the page shows with the sentence.
-    """
-    if len(ranking.ranks) < 2:  # noqa: PLR2004 - a comparison has two sides
-        alone = "".join(rank.server for rank in ranking.ranks)
-        return f"only {alone} has usable points, so there is nothing to compare"
-    if not ranking.decides:
-        return (
-            "one trial of each server has no interval, so they cannot be ranked"
-            if ranking.blocks == 1
-            else "no two servers have two usable blocks in common, so they cannot be ranked"
-        )
-    parts: list[str] = []
-    for tier, following in zip(ranking.tiers, [*ranking.tiers[1:], None], strict=True):
-        within = [group for group in ranking.groups if len(group) > 1 and set(group) <= set(tier.servers)]
-        alike = [units.listing(group) for group in within]
-        if alike:
-            parts.append(", nor can ".join([f"{alike[0]} cannot be told apart", *alike[1:]]))
-        if following is not None:
-            common = shown.in_common(tier.servers, following.servers, tier.to_next) if shown else ""
-            parts.append(f"{_lead(tier, following, measure, of_many=bool(alike))}{common}")
-    return "; ".join([*parts, *uncompared(ranking)])
-
-
-def _lead(tier: Tier, following: Tier, measure: Measure, *, of_many: bool) -> str:
-    """Say by how much a tier is ahead of the next one."""
-    if not of_many:
-        subject = f"{tier.servers[0]} has"
-    else:
-        subject = "both have" if len(tier.servers) == 2 else "together they have"  # noqa: PLR2004
-    if tier.to_next is None:
-        return f"{subject} a better {measure.title} than {units.listing(following.servers)}"
-    times = text.ratio(tier.to_next)
-    # The leader's own ratio, which an answer has, is another one.
-    subject = "their geometric mean is" if of_many else subject
-    return f"{subject} {times} times the {measure.title} of {units.listing(following.servers)}"
-
-
 def _rank_of(server: str, ranking: Ranking) -> str:
     found = [rank for rank in ranking.ranks if rank.server == server]
     return _range(found[0]) if found and ranking.decides else units.ABSENT
@@ -373,12 +334,15 @@ def _difference(share: float | None) -> str:
     return "none" if share is None else difference_words(share)
 
 
-def _in_terminal(_report: Report, ranking: RankingContent | None) -> Iterable[RenderableType]:
+def _in_terminal(report: Report, ranking: RankingContent | None) -> Iterable[RenderableType]:
     if ranking is None:
         return []
     parts: list[RenderableType] = [Text(f"\nranking over the curve: {ranking.extent}", style="bold")]
     parts += [Text(ranking.caution, style="yellow")] if ranking.caution else []
-    parts += [Text(ranking.inconclusive, style="yellow")] if ranking.inconclusive else []
+    if ranking.inconclusive is not None:
+        is_answer = ranking.inconclusive in report.of(ANSWER).text
+        reason = "none, as the answer above says" if is_answer else ranking.inconclusive
+        parts.append(Text(reason, style="yellow"))
     words = Table.grid(padding=(0, 2))
     words.add_column(style="dim", max_width=TITLE_WIDTH)
     words.add_column()

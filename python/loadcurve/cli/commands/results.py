@@ -178,7 +178,11 @@ def report(
     ] = None,
     trial: Annotated[
         int | None,
-        typer.Option("--trial", metavar="N", help="With --as: the trial by its number in the records, from 0 on; default: the first of the point."),
+        typer.Option(
+            "--trial",
+            metavar="N",
+            help="With --as: the trial by its number in the records, from 0 on; default: the first one.",
+        ),
     ] = None,
 ) -> None:
     """Make the report of a run again, or one page of several runs.
