@@ -15,8 +15,8 @@ use crate::requests::body::BodyFile;
 use crate::requests::body_lines::body_lines;
 use crate::requests::grpc;
 
-/// A longer message in a file is sent from there, uncompressed.
-const COMPRESSED_BYTES_MAX: u64 = INFLATED_BYTES_MAX;
+/// A longer message in a file is sent from there, uncompressed and without an id.
+pub(super) const KEPT_BYTES_MAX: u64 = INFLATED_BYTES_MAX;
 
 /// A request of the plan as its exchange writes it, and what else a worker must know of it.
 pub(crate) struct Template<E: HttpExchange> {
@@ -93,7 +93,7 @@ impl<'a> Templates<'a> {
             Body::Bytes(bytes) => (None, WireBody::Bytes(bytes)),
             Body::File(path) => {
                 let file = self.body_file(path)?;
-                match self.compressed(&file)? {
+                match self.kept_message(&file)? {
                     Some(bytes) => {
                         messages = bytes;
                         (None, WireBody::Bytes(&messages))
@@ -143,12 +143,12 @@ impl<'a> Templates<'a> {
     }
 
     /// The bytes of a message in a file, where it may have to be compressed, or has an id.
-    fn compressed(&self, file: &BodyFile) -> Result<Option<Vec<u8>>, StartError> {
+    fn kept_message(&self, file: &BodyFile) -> Result<Option<Vec<u8>>, StartError> {
         let websocket = self.plan.work.messages.as_ref().and_then(Messages::websocket);
         if websocket.is_none_or(|websocket| websocket.extension.is_none() && websocket.answer_id.is_none()) {
             return Ok(None);
         }
-        let is_short = file.length() <= COMPRESSED_BYTES_MAX;
+        let is_short = file.length() <= KEPT_BYTES_MAX;
         is_short.then(|| file.whole().map_err(StartError::Plan)).transpose()
     }
 

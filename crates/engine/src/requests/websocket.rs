@@ -2,6 +2,7 @@
 //! of each is a message.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::path::Path;
 use std::str;
 
 use loadcurve_plan::{self as plan, Http, MessageType, Request, Requests};
@@ -15,7 +16,7 @@ use loadcurve_wire::{
 
 use super::body::BodyFile;
 use super::body_lines::body_lines;
-use super::template::fields;
+use super::template::{KEPT_BYTES_MAX, fields};
 use crate::error::StartError;
 
 /// How much of a file is looked at at once.
@@ -122,6 +123,7 @@ fn require_id(request: &Request) -> Result<(), StartError> {
         }
         plan::Body::File(path) => {
             let file = BodyFile::open(path).map_err(StartError::Plan)?;
+            require_within(&file, path)?;
             has(&file.whole().map_err(StartError::Plan)?)
         }
     };
@@ -131,6 +133,18 @@ fn require_id(request: &Request) -> Result<(), StartError> {
     Err(StartError::Plan(
         "a message has no {id}, in whose place its id is put (answer_id): write it where the server looks for the id".into(),
     ))
+}
+
+/// Sees that a message in a file is not so long that it is sent as it is, without an id.
+fn require_within(file: &BodyFile, path: &Path) -> Result<(), StartError> {
+    let bytes = file.length();
+    if bytes <= KEPT_BYTES_MAX {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(StartError::Plan(format!(
+        "{path}: {bytes} bytes, and a message with an id (answer_id) has at most {KEPT_BYTES_MAX}"
+    )))
 }
 
 /// Adds what was counted of a connection's compression to what is counted of all.
@@ -181,4 +195,23 @@ fn is_text_file(file: &BodyFile) -> Option<bool> {
         }
     }
     Some(text.is_whole())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BodyFile, KEPT_BYTES_MAX, require_within};
+    use crate::temporary_file::TemporaryFile;
+
+    #[test]
+    fn a_message_that_would_be_sent_without_its_id_for_its_length_is_refused() {
+        let file = TemporaryFile::holding(br#"{"id":"{id}"}"#);
+        for (length, is_refused) in [(KEPT_BYTES_MAX, false), (KEPT_BYTES_MAX + 1, true)] {
+            file.set_length(length);
+            let required = require_within(&BodyFile::open(file.path()).unwrap(), file.path());
+            let said = required.err().map(|error| error.to_string());
+            let expected =
+                format!("{length} bytes, and a message with an id (answer_id) has at most 67108864");
+            assert_eq!(said.as_ref().is_some_and(|said| said.contains(&expected)), is_refused, "{said:?}");
+        }
+    }
 }
