@@ -142,7 +142,7 @@ check-python: setup
 check-rust:
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
-	cargo clippy --quiet --profile $(TEST_PROFILE) --workspace --all-targets --locked -- -D warnings
+	cargo clippy --quiet --profile $(TEST_PROFILE) --workspace --features loadcurve-quic/observe --all-targets --locked -- -D warnings
 
 # Apart from `check` and `test`, because its targets are compiled for it alone, which takes a minute of both CPUs.
 check-fuzz: fuzz-corpus ## Lint what is fuzzed, and read the corpus of each target once
@@ -266,6 +266,7 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.quic_cases
 	$(BIN)/python -m benches.malformed_http3
 	$(BIN)/python -m benches.grpc_conformance
+	$(BIN)/python -m benches.grpc_conformance --http 3
 	$(BIN)/python -m benches.named_faults
 	$(BIN)/python -m benches.killed_runs
 

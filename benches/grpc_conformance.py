@@ -1,8 +1,9 @@
 """Whether calls of gRPC end as the suite of the Connect project says: `python -m benches.grpc_conformance`.
 
-The suite (connectconformance, built by Go) has its own server and tells a client which calls to make. Those
-are made by the exchange of a load (`crates/wire/examples/grpc_calls.rs`), over HTTP/2 without TLS; this file
-translates. Calls that answer each message by one are made as those of loads that keep their calls.
+The suite (connectconformance, built by Go) has its own server and tells a client which calls to make. The
+exchange of a load makes them (`crates/quic/examples/grpc_calls`), over HTTP/2 without TLS or over HTTP/3, and
+this file translates. Over HTTP/2, calls that answer each message by one are made as those of loads that keep
+their calls; over HTTP/3 loads have no such calls, and their cases are left out.
 
 The suite wants a status of gRPC where a load has a class of failure: `_status_of` has the rules, as the
 definition of gRPC has them for clients.
@@ -12,7 +13,8 @@ import argparse
 import base64
 import gzip
 import json
-import os
+import shutil
+import stat
 import struct
 import subprocess
 import sys
@@ -33,20 +35,33 @@ PACKAGE = "connectrpc.conformance.v1"
 PROTOC = ("--from", "grpcio-tools==1.85.1", "python", "-m", "grpc_tools.protoc")
 CONFIGURATION = """\
 features:
-  versions: [HTTP_VERSION_2]
+  versions: [{versions}]
+  streamTypes: [{streams}]
   protocols: [PROTOCOL_GRPC]
   codecs: [CODEC_PROTO]
   compressions: [COMPRESSION_IDENTITY, COMPRESSION_GZIP]
-  supportsH2c: true
-  supportsTls: false
+  supportsH2c: {is_clear}
+  supportsTls: {is_protected}
   supportsTrailers: true
   supportsHalfDuplexBidiOverHttp1: false
   supportsConnectGet: false
   supportsMessageReceiveLimit: false
 """
+WITHOUT_HTTP2 = """\
+excludeCases:
+  - version: HTTP_VERSION_2
+"""
+"""The suite refuses a client of gRPC that has no HTTP/2."""
+STREAMS = (
+    *("STREAM_TYPE_UNARY", "STREAM_TYPE_CLIENT_STREAM", "STREAM_TYPE_SERVER_STREAM"),
+    "STREAM_TYPE_HALF_DUPLEX_BIDI_STREAM",
+)
+STREAMS_OVER_HTTP2 = (*STREAMS, "STREAM_TYPE_FULL_DUPLEX_BIDI_STREAM")
+ONLY_HTTP2 = "version != conformancev1.HTTPVersion_HTTP_VERSION_2 {"
+ONLY_HTTP2_AND_HTTP3 = "version == conformancev1.HTTPVersion_HTTP_VERSION_1 {"
 PREFIX = struct.Struct(">I")
 FRAME = struct.Struct(">BI")
-COMPRESSION_GZIP = 2
+COMPRESSION_GZIP, HTTP_VERSION_3 = 2, 3
 OK, CANCELLED, UNKNOWN, DEADLINE_EXCEEDED, PERMISSION_DENIED = 0, 1, 2, 4, 7
 RESOURCE_EXHAUSTED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, UNAUTHENTICATED = 8, 12, 13, 14, 16
 OF_HTTP = {
@@ -56,6 +71,8 @@ OF_HTTP = {
 """From the definition of gRPC (http-grpc-status-mapping); all others are unknown."""
 OF_RESET = {7: UNAVAILABLE, 8: CANCELLED, 11: RESOURCE_EXHAUSTED, 12: PERMISSION_DENIED}
 """From its definition over HTTP/2; all others are internal."""
+OF_HTTP3_RESET = {0x107: RESOURCE_EXHAUSTED, 0x10B: UNAVAILABLE, 0x10C: CANCELLED}
+"""The same over HTTP/3 (gRPC's proposal G2): too much load, rejected, cancelled; all others are internal."""
 OF_MALFORMED = {"messages": UNIMPLEMENTED, "status": UNKNOWN}
 """Another number of messages than the method has, and no status of HTTP; all others are internal."""
 OWN_FIELDS = ("grpc-status", "grpc-message", "grpc-status-details-bin")
@@ -71,6 +88,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--version", default="v1.0.7", help="of the suite")
+    parser.add_argument("--http", choices=["2", "3"], default="2", help="by which version calls are made")
     parser.add_argument("--profile", default="ci", help="by which cargo builds what makes the calls")
     parser.add_argument("--client", nargs=2, metavar=("PROGRAM", "DESCRIPTORS"), help="be the suite's client")
     parser.add_argument("suite", nargs="*", help="further arguments of the suite, behind --")
@@ -81,14 +99,12 @@ def main() -> int:
     print(machine())
     with tempfile.TemporaryDirectory(prefix="loadcurve-conformance-") as name:
         place = Path(name)
-        module = f"{MODULE}@{asked.version}"
-        suite = f"{MODULE}/cmd/connectconformance@{asked.version}"
-        subprocess.run(["go", "install", suite], check=True, env={**os.environ, "GOBIN": name})
-        download = subprocess.run(
-            ["go", "mod", "download", "-json", module], check=True, capture_output=True, cwd=place
-        )
-        descriptors = _descriptors(Path(json.loads(download.stdout)["Dir"], "proto"), place)
-        (place / "configuration.yaml").write_text(CONFIGURATION)
+        module = ["go", "mod", "download", "-json", f"{MODULE}@{asked.version}"]
+        download = subprocess.run(module, check=True, capture_output=True, cwd=place)
+        source = shutil.copytree(json.loads(download.stdout)["Dir"], place / "suite")
+        _build(source, place, is_http3=asked.http == "3")
+        descriptors = _descriptors(source / "proto", place)
+        (place / "configuration.yaml").write_text(_configuration(asked.http))
         client = [sys.executable, "-m", "benches.grpc_conformance", "--client"]
         command = [
             *(place / "connectconformance", "--mode", "client", "--conf", place / "configuration.yaml"),
@@ -97,9 +113,33 @@ def main() -> int:
         return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
+def _build(source: Path, place: Path, *, is_http3: bool) -> None:
+    """Build the suite, which calls of gRPC over HTTP/3 are kept from by one condition alone."""
+    for path in (source, *source.rglob("*")):
+        path.chmod(path.stat().st_mode | stat.S_IWUSR)
+    if is_http3:
+        file = source / "internal" / "app" / "connectconformance" / "config.go"
+        before = file.read_text()
+        if before.count(ONLY_HTTP2) != 1:
+            raise SystemExit(f"{file.name} of the suite is another one: {ONLY_HTTP2} is not in it once")
+        file.write_text(before.replace(ONLY_HTTP2, ONLY_HTTP2_AND_HTTP3))
+    subprocess.run(["go", "build", "-o", place, "./cmd/connectconformance"], check=True, cwd=source)
+
+
+def _configuration(http: str) -> str:
+    is_http3 = http == "3"
+    configuration = CONFIGURATION.format(
+        versions="HTTP_VERSION_2, HTTP_VERSION_3" if is_http3 else "HTTP_VERSION_2",
+        streams=", ".join(STREAMS if is_http3 else STREAMS_OVER_HTTP2),
+        is_clear=str(not is_http3).lower(),
+        is_protected=str(is_http3).lower(),
+    )
+    return configuration + WITHOUT_HTTP2 if is_http3 else configuration
+
+
 def _program(profile: str) -> Path:
-    command = ["cargo", "build", "--quiet", "--profile", profile, "--package", "loadcurve-wire"]
-    subprocess.run([*command, "--example", "grpc_calls"], check=True, cwd=ROOT)
+    command = ["cargo", "build", "--quiet", "--profile", profile, "--package", "loadcurve-quic"]
+    subprocess.run([*command, "--features", "observe", "--example", "grpc_calls"], check=True, cwd=ROOT)
     return ROOT / "target" / profile / "examples" / "grpc_calls"
 
 
@@ -158,6 +198,7 @@ class _Client:
         ]
         cancel = request.cancel.WhichOneof("cancel_timing") if request.HasField("cancel") else None
         call: dict[str, object] = {
+            "http3": request.http_version == HTTP_VERSION_3,
             "address": f"{request.host}:{request.port}",
             "path": f"/{request.service}/{request.method}",
             "messages": [
@@ -258,6 +299,8 @@ def _status_of(outcome: object) -> tuple[int, str]:
             found = OF_HTTP.get(status, UNKNOWN), f"status {status} of HTTP"
         case {"reset": int(code)}:
             found = OF_RESET.get(code, INTERNAL), f"reset with {code}"
+        case {"reset_http3": int(code)}:
+            found = OF_HTTP3_RESET.get(code, INTERNAL), f"reset with {code:#x} of HTTP/3"
         case {"malformed": str(text), "about": str(about)}:
             found = OF_MALFORMED.get(about, INTERNAL), text
     return found

@@ -378,6 +378,12 @@ impl Http3 {
         self.look.as_ref()
     }
 
+    /// Takes what was read on the streams of answers.
+    #[cfg(feature = "observe")]
+    pub fn take_observed(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.answers.observed)
+    }
+
     fn note_deadline(&mut self) {
         self.deadline = self.connection.as_mut().and_then(Connection::deadline);
     }

@@ -13,6 +13,9 @@ pub(super) struct Answers {
     current: Option<Current>,
     chunks: VecDeque<Bytes>,
     waiting: Vec<Waiting>,
+    /// What was read of all of them.
+    #[cfg(feature = "observe")]
+    pub(super) observed: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +85,11 @@ impl Answers {
         let Current { tag, read_to, .. } = current;
         while let Some(mut chunk) = self.chunks.pop_front() {
             let is_end = read_to == ReadTo::End && self.chunks.is_empty();
-            let Received { consumed, event } = http3.receive_with(tag, &chunk, is_end, take_body)?;
+            let received = http3.receive_with(tag, &chunk, is_end, take_body);
+            #[cfg(feature = "observe")]
+            self.observed
+                .extend_from_slice(&chunk[..received.as_ref().map_or(chunk.len(), |one| one.consumed)]);
+            let Received { consumed, event } = received?;
             chunk.advance(consumed);
             let is_whole = chunk.is_empty();
             if !is_whole {
