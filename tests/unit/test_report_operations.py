@@ -58,6 +58,16 @@ def test_of_many_requests_the_ten_slowest_are_shown_and_the_others_counted():
     assert found[-1] == "5 more requests, faster than these: 500 answered, 0 errors"
 
 
+def test_without_a_p99_of_all_the_medians_order_requests_and_no_single_slow_answer_does():
+    times = {"GET /once": [1.0] * 59 + [100.0], "GET /always": [3.0] * 60, "GET /fast": [0.5] * 5_000}
+    found = [
+        {"operation": label, "answered": len(one), "failed": 0, "latency_ms": synthetic.distribution(one)}
+        for label, one in times.items()
+    ]
+    rows = [line.split()[1] for line in printed_load(found) if line.startswith("GET ")]
+    assert rows == ["/always", "/once", "/fast"]
+
+
 def test_long_names_fold_within_80_columns():
     long = "GET /api/v1/customers/with/a/very/long/path/that/never/ends?and=a&query=too"
     terminal.printed(

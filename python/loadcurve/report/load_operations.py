@@ -1,8 +1,9 @@
 """The figures of each operation of one load, for the terminal: nothing here needs what analyses a run."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeVar
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -18,6 +19,8 @@ MOST_IN_TERMINAL = 10
 """The terminal has this many rows, of the slowest operations; the others are counted."""
 LATENCIES = ("p50", "p99")
 
+Row = TypeVar("Row")
+
 
 def operations_of_load(result: LoadResult) -> list[RenderableType]:
     """Return a row for each operation of a load, the slowest first, in 80 columns.
@@ -28,7 +31,7 @@ def operations_of_load(result: LoadResult) -> list[RenderableType]:
     kind, found = result.load.kind, operations_of(result)
     if len(found) < (1 if kind.by_operation else 2):
         return []
-    ordered = sorted(found, key=lambda one: -slowness_ms(one.latency_ms.p99, one.latency_ms.max))
+    ordered = slowest_first(found, lambda one, statistic: getattr(one.latency_ms, statistic))
     answered = sum(one.answered for one in found)
     per_answer = (result.rate_rps.answered or 0.0) / answered if answered else 0.0
     columns: Sequence[Column[Operation]] = (
@@ -50,10 +53,20 @@ def _counted(kind: LoadKind, rest: Sequence[Operation]) -> list[Text]:
     return [Text(f"{more}, faster than these: {answered:,} answered, {units.plural(errors, 'error')}", "dim")]
 
 
-def slowness_ms(p99_ms: float | None, max_ms: float | None) -> float:
-    """Return by what operations are ordered; one without any answer is the slowest."""
-    known = max_ms if p99_ms is None else p99_ms
-    return math.inf if known is None else known
+def slowest_first(rows: Sequence[Row], latency_ms: Callable[[Row, str], float | None]) -> list[Row]:
+    """Return operations by the highest percentile of the table that all of them have.
+
+    One that no answer has is the slowest. Where a percentile is missing for some, the longest latency would
+    put an operation with one slow answer before one whose answers are all slow.
+    """
+    answered = [row for row in rows if latency_ms(row, "max") is not None]
+    shared = (one for one in reversed(LATENCIES) if all(latency_ms(row, one) is not None for row in answered))
+    by = next(shared, "max")
+    return sorted(rows, key=lambda row: -_or_endless(latency_ms(row, by)))
+
+
+def _or_endless(latency_ms: float | None) -> float:
+    return math.inf if latency_ms is None else latency_ms
 
 
 def _share(answered: int, of_all: int) -> str:

@@ -14,7 +14,7 @@ from loadcurve.analysis.curves import CurvePoint
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.report import text
 from loadcurve.report.column import DOCUMENTS, SERVER_WIDTH, SERVERS, WORDS, Cell, Column, Tabulated
-from loadcurve.report.load_operations import LATENCIES, MOST_IN_TERMINAL, slowness_ms
+from loadcurve.report.load_operations import LATENCIES, MOST_IN_TERMINAL, slowest_first
 from loadcurve.report.long_table import measure_cell
 from loadcurve.report.markdown import tabulated
 from loadcurve.report.section import Report, Section
@@ -70,9 +70,9 @@ def _by_operation(report: Report) -> ByOperation | None:
     last = [
         row
         for server, points in measured.items()
-        for row in sorted(
-            (Row(server, points[-1], label) for label in _labels_at(analysis, points[-1])),
-            key=partial(_slowest_first, analysis.load_kind),
+        for row in slowest_first(
+            [Row(server, points[-1], label) for label in _labels_at(analysis, points[-1])],
+            partial(_latency_ms, analysis.load_kind),
         )
     ]
     left_out = len(rows) > MOST_ROWS or sum(map(len, chosen.values())) < sum(map(len, measured.values()))
@@ -84,9 +84,9 @@ def _labels_at(analysis: Analysis, at: CurvePoint) -> list[str]:
     return [label for label in analysis.labels if at.estimate(throughput_of(kind, label)) is not None]
 
 
-def _slowest_first(kind: LoadKind, row: Row) -> float:
-    p99, longest = (row.at.estimate(latency_of(kind, row.operation, name)) for name in ("p99", "max"))
-    return -slowness_ms(p99.value if p99 else None, longest.value if longest else None)
+def _latency_ms(kind: LoadKind, row: Row, statistic: str) -> float | None:
+    found = row.at.estimate(latency_of(kind, row.operation, statistic))
+    return None if found is None else found.value
 
 
 def _columns(analysis: Analysis) -> list[Column[Row]]:
