@@ -107,6 +107,20 @@ def test_a_browser_shows_a_page_of_a_server_over_http3(name, place, state, tmp_p
     assert "<body>h3" in shown
 
 
+@pytest.mark.needs("ss")
+@pytest.mark.parametrize("place", ["path", "installed"])
+def test_the_receive_buffer_of_nginx_is_what_a_study_asks_for(place, content_folder):
+    bytes_asked = 64 << 10
+    found = speaking("nginx", place)
+    settings = found.settings | {"udp_receive_buffer": bytes_asked}
+    content = content_of_folder(content_folder)
+    with Server(replace(found, settings=settings), content_folder, content) as server:
+        command = ["ss", "--udp", "--all", "--memory", "--numeric", f"sport = :{server.port}"]
+        shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    # The kernel doubles what is asked for, for its own bookkeeping (socket(7)).
+    assert f",rb{2 * bytes_asked}," in shown
+
+
 @pytest.mark.parametrize("place", ["path", "installed"])
 @pytest.mark.parametrize("name", ["bun-http", "caddy", "nginx", "envoy", "gtlsserver", "hyper", "limit"])
 def test_a_load_over_http3_gets_every_answer_whole(name, place, content_folder):
