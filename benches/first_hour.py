@@ -91,6 +91,12 @@ MISTAKES = {
     "listens late": Mistake(
         "is not ready after 2 s", f"{PYTHON} app.py {{port}}", app(before=f"time.sleep({LATE_S})")
     ),
+    "answers late": Mistake(
+        r"does not answer GET /\S* .* yet",
+        f"{PYTHON} app.py {{port}}",
+        {"app.py": app()["app.py"].replace("do_GET(self):", f"do_GET(self):\n        time.sleep({LATE_S})")},
+        named_by_init="is not ready after 2 s",
+    ),
     "goes into the background": Mistake(
         "still runs in the background", f"sh -c '{PYTHON} app.py $0 & ' {{port}}", app()
     ),

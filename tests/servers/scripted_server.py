@@ -16,6 +16,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         if "dies-when-asked" in behaviours or ("dies-of-64k" in behaviours and "64k" in self.path):
             print("this is the end", flush=True)
             os._exit(3)
+        if "silent" in behaviours:
+            time.sleep(3600)
         if "unavailable" in behaviours:
             self.send_error(503)
         elif "same-length" in behaviours:

@@ -112,6 +112,26 @@ def test_a_server_that_answers_with_an_error_is_not_ready(scripted, content_fold
     assert "503" in failure.text
 
 
+def test_of_a_server_that_takes_a_question_and_is_silent_it_is_known_while_it_is_waited_for(
+    scripted, content_folder
+):
+    server = server_of(scripted("silent", ready_s=2), content_folder)
+    said = set()
+
+    def is_said() -> bool:
+        said.add(server.why_not_ready())
+        return any(one is not None and "does not" in one for one in said)
+
+    looking = threading.Thread(target=wait_until, args=[is_said])
+    looking.start()
+    with pytest.raises(ServerFailure) as caught, server:
+        pass
+    looking.join()
+    assert "it was asked, and does not answer GET /1k.txt with status 200 yet" in said
+    assert caught.value.code == "not_ready"
+    assert "no complete answer within" in caught.value.text
+
+
 @pytest.mark.parametrize(
     ("behaviour", "difference"), [("shorter", "5 bytes instead of 1024"), ("same-length", "other content")]
 )

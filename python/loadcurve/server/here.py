@@ -37,6 +37,8 @@ FIRST_WAIT_S = 0.005
 LONGEST_WAIT_S = 0.1
 LEAST_ATTEMPT_S = 1.0
 """The last question before the timeout may wait so long: cut short, it would hide what the server answers."""
+SILENT_S = 1.0
+"""A question without an answer for so long waits for one: a port on which nobody listens refuses at once."""
 OTHER_PORT_S = 1.5
 """From then on it is said of a study's own program that it listens elsewhere, and not where it should."""
 ONLY_OTHER_PORT_S = 10.0
@@ -98,6 +100,7 @@ class Server(LiveServer):
         self._among = among
         self._life = Life()
         self._refusal: str | None = None
+        self._asked_at_s: float | None = None
         has_any = description.messages or (
             content_folder is not None and (content or not description.ready.is_of_files)
         )
@@ -209,7 +212,10 @@ class Server(LiveServer):
         return "" if self._launch is None else self._launch.log_tail(line_count)
 
     def why_not_ready(self) -> str | None:
-        """Return what was last answered while the server was waited for, in words."""
+        """Return what was last answered while the server was waited for, in words, or that nothing is."""
+        asked_at_s = self._asked_at_s
+        if asked_at_s is not None and time.monotonic() - asked_at_s >= SILENT_S:
+            return f"it was asked, and does not {self._service.sign_of_life} yet"
         return self._refusal
 
     def stop(self) -> None:
@@ -314,7 +320,11 @@ class Server(LiveServer):
         while (remaining_s := deadline - time.monotonic()) > 0:
             # Another program on the port may let the question wait for as long as there is time.
             self._require_own_port(launch)
-            refusal = self._service.refusal(max(remaining_s, LEAST_ATTEMPT_S))
+            self._asked_at_s = time.monotonic()
+            try:
+                refusal = self._service.refusal(max(remaining_s, LEAST_ATTEMPT_S))
+            finally:
+                self._asked_at_s = None
             launch.look_after_orphans()
             if ended := launch.exit_in_words():
                 self._fail_because_it_ended(launch, ended)
