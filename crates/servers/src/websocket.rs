@@ -3,8 +3,9 @@
 //! Nothing of a message is held, however long it is: what comes of its body goes back at once, without its mask. One that goes
 //! to others instead ([`Echo::apart`]) is held until it is whole, so that it is not in the middle of another one. What a text
 //! says is not looked at. Pings are answered, and a close is answered with its code and ends the connection, as does a frame that breaks the
-//! rules.
+//! rules. Compressed messages go back as they came, too: both sides agree to compress each of them by itself.
 
+use loadcurve_wire::PermessageDeflate;
 use loadcurve_wire::websocket::{CONTROL_BYTES_MAX, accept_of, mask};
 
 /// The longest header of a client's frame.
@@ -15,6 +16,8 @@ const TOO_BIG: u16 = 1009;
 pub const APART_BYTES_MAX: u64 = 1024 * 1024;
 
 const FIN: u8 = 0x80;
+/// The message is compressed (RFC 7692 §6); in its first frame.
+const COMPRESSED: u8 = 0x40;
 const MASKED: u8 = 0x80;
 const OPCODE: u8 = 0x0f;
 const CONTINUATION: u8 = 0;
@@ -24,9 +27,19 @@ const CLOSE: u8 = 8;
 const PING: u8 = 9;
 const PONG: u8 = 10;
 
-/// The answer to the head of a request of HTTP/1.1, where that asks for an upgrade to WebSocket; none for any other one.
+/// How a request for an upgrade is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upgrade {
+    /// The head of the answer.
+    pub head: String,
+    /// Whether messages may come compressed.
+    pub is_deflated: bool,
+}
+
+/// The answer to the head of a request of HTTP/1.1, where that asks for an upgrade to WebSocket; none for any other one. Where
+/// messages may be deflated, the first offer of permessage-deflate is accepted that lets them go back as they come.
 #[must_use]
-pub fn upgrade(request: &str) -> Option<String> {
+pub fn upgrade(request: &str, may_deflate: bool) -> Option<Upgrade> {
     let mut lines = request.split("\r\n");
     let is_get = lines.next()?.strip_prefix("GET ")?.ends_with(" HTTP/1.1");
     let fields = lines.filter_map(|line| line.split_once(':'));
@@ -42,10 +55,31 @@ pub fn upgrade(request: &str) -> Option<String> {
         && lists("Connection", "upgrade")
         && value("Sec-WebSocket-Version") == Some("13");
     let key = value("Sec-WebSocket-Key").filter(|_| is_upgrade)?;
-    Some(format!(
-        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {}\r\n\r\n",
+    let offers = value("Sec-WebSocket-Extensions").filter(|_| may_deflate).unwrap_or_default();
+    let agreed = offers.split(',').find_map(|offer| agreed_on(PermessageDeflate::offer(offer.trim()).ok()?));
+    let extension =
+        agreed.map(|agreed| format!("Sec-WebSocket-Extensions: {agreed}\r\n")).unwrap_or_default();
+    let head = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n{extension}Sec-WebSocket-Accept: {}\r\n\r\n",
         accept_of(key.as_bytes())
-    ))
+    );
+    Some(Upgrade { head, is_deflated: agreed.is_some() })
+}
+
+/// What of an offer lets compressed messages go back as they come: neither side keeps anything from message to message, and the
+/// client's window is no larger than the server's may be (RFC 7692 §7.1). None where the client does not limit its window.
+fn agreed_on(offer: PermessageDeflate) -> Option<PermessageDeflate> {
+    let window_bits = match (offer.server_max_window_bits, offer.client_max_window_bits) {
+        (None, _) => None,
+        (Some(_), None) => return None,
+        (Some(of_server), Some(of_client)) => Some(of_client.map_or(of_server, |own| own.min(of_server))),
+    };
+    Some(PermessageDeflate {
+        server_no_context_takeover: true,
+        client_no_context_takeover: true,
+        server_max_window_bits: window_bits,
+        client_max_window_bits: window_bits.map(Some),
+    })
 }
 
 /// One connection's end of WebSocket, which echoes.
@@ -59,6 +93,8 @@ pub struct Echo {
     /// Whether a message has begun, and its last frame has not.
     is_in_message: bool,
     is_over: bool,
+    /// Whether messages may come compressed.
+    is_deflated: bool,
     /// What does not go back to who has sent it; nothing where all of it does.
     apart: Option<Apart>,
 }
@@ -86,6 +122,12 @@ impl Echo {
     #[must_use]
     pub fn apart() -> Self {
         Self { apart: Some(Apart::default()), ..Self::default() }
+    }
+
+    /// One whose messages may come compressed, as its [`Upgrade`] says.
+    #[must_use]
+    pub fn deflated(is_deflated: bool) -> Self {
+        Self { is_deflated, ..Self::default() }
     }
 
     /// Appends the messages that are whole, as frames of a server, to what goes to others; nothing is appended where they go back. A
@@ -156,7 +198,9 @@ impl Echo {
             short => u64::from(short),
         };
         let is_control = opcode >= CLOSE;
-        let is_sound = first & !(FIN | OPCODE) == 0
+        let flags = first & !(FIN | OPCODE);
+        let begins_message = matches!(opcode, TEXT | BINARY);
+        let is_sound = (flags == 0 || flags == COMPRESSED && self.is_deflated && begins_message)
             && second & MASKED != 0
             && match opcode {
                 CONTINUATION => self.is_in_message,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use loadcurve_servers::http::Status;
 use loadcurve_servers::http2::Repeats;
 use loadcurve_servers::reply::{Content, Ending, Outcome, Reply};
-use loadcurve_servers::websocket;
+use loadcurve_servers::websocket::{self, Upgrade};
 use memchr::memmem;
 
 use super::script::Played;
@@ -37,8 +37,8 @@ pub(super) struct Http1 {
 /// What becomes of the messages of a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Upgraded {
-    /// Each goes back.
-    Echo,
+    /// Each goes back, also one that is compressed where that was agreed on.
+    Echo { is_deflated: bool },
     /// Each goes to all others.
     Broadcast,
 }
@@ -325,11 +325,12 @@ impl Answers {
 
 /// The answer to one request header, with a further field.
 fn answer_to(request: &[u8], content: &Content, field: &str) -> Answer {
-    match websocket::upgrade(&String::from_utf8_lossy(request)) {
-        Some(upgrade) => {
-            let is_broadcast = request.starts_with(BROADCAST);
-            let upgrades = Some(if is_broadcast { Upgraded::Broadcast } else { Upgraded::Echo });
-            Answer { bytes: upgrade.into_bytes(), upgrades, ..Answer::default() }
+    let is_broadcast = request.starts_with(BROADCAST);
+    // What one says compressed another one may not take.
+    match websocket::upgrade(&String::from_utf8_lossy(request), !is_broadcast) {
+        Some(Upgrade { head, is_deflated }) => {
+            let upgrades = if is_broadcast { Upgraded::Broadcast } else { Upgraded::Echo { is_deflated } };
+            Answer { bytes: head.into_bytes(), upgrades: Some(upgrades), ..Answer::default() }
         }
         None => Directed::to(request, content).encoded(field),
     }

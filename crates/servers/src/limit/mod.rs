@@ -326,7 +326,7 @@ impl Server {
                 http1.answer(transport, bytes, &mut answering)?;
                 if let Some((upgraded, behind)) = http1.take_behind_upgrade() {
                     connection.protocol = match upgraded {
-                        Upgraded::Echo => Protocol::WebSocket(Echo::default()),
+                        Upgraded::Echo { is_deflated } => Protocol::WebSocket(Echo::deflated(is_deflated)),
                         Upgraded::Broadcast => Protocol::Broadcast(Box::new(Echo::apart())),
                     };
                     return self.answer(connection, &behind);

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use loadcurve_servers::websocket::{Echo, upgrade};
+use loadcurve_servers::websocket::{Echo, Upgrade, upgrade};
 
 use crate::process::Server;
 
@@ -84,7 +84,8 @@ fn what_breaks_the_rules_is_answered_by_a_close_that_says_so() {
 
 #[test]
 fn only_a_request_for_an_upgrade_of_this_version_is_upgraded() {
-    assert_eq!(upgrade(UPGRADE).as_deref(), Some(UPGRADED));
+    let upgraded = Upgrade { head: UPGRADED.into(), is_deflated: false };
+    assert_eq!(upgrade(UPGRADE, true), Some(upgraded));
     for (part, other) in [
         ("GET ", "POST "),
         ("HTTP/1.1", "HTTP/1.0"),
@@ -93,7 +94,46 @@ fn only_a_request_for_an_upgrade_of_this_version_is_upgraded() {
         ("Key:", "Kay:"),
         ("13", "8"),
     ] {
-        assert_eq!(upgrade(&UPGRADE.replace(part, other)), None, "{other}");
+        assert_eq!(upgrade(&UPGRADE.replace(part, other), true), None, "{other}");
+    }
+}
+
+#[test]
+fn of_offers_of_compression_the_first_is_accepted_by_which_messages_can_go_back_as_they_come() {
+    let by_itself = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
+    let limited =
+        |bits: u8| format!("{by_itself}; server_max_window_bits={bits}; client_max_window_bits={bits}");
+    for (offers, agreed) in [
+        ("permessage-deflate", Some(by_itself.into())),
+        ("permessage-deflate; client_max_window_bits", Some(by_itself.into())),
+        ("permessage-deflate; server_max_window_bits=10; client_max_window_bits", Some(limited(10))),
+        ("permessage-deflate; server_max_window_bits=12; client_max_window_bits=9", Some(limited(9))),
+        // A client that does not limit its window may refer further back than it takes.
+        ("permessage-deflate; server_max_window_bits=10", None),
+        ("permessage-deflate; server_max_window_bits=10, permessage-deflate", Some(by_itself.into())),
+        ("x-webkit-deflate-frame", None),
+        ("permessage-deflate; unknown", None),
+    ] {
+        let request = UPGRADE.replace("\r\n\r\n", &format!("\r\nSec-WebSocket-Extensions: {offers}\r\n\r\n"));
+        let Upgrade { head, is_deflated } = upgrade(&request, true).unwrap();
+        let line = head.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Extensions: "));
+        assert_eq!((line.map(str::to_owned), is_deflated), (agreed.clone(), agreed.is_some()), "{offers}");
+        let declined = upgrade(&request, false).unwrap();
+        assert_eq!(declined, Upgrade { head: UPGRADED.into(), is_deflated: false });
+    }
+}
+
+#[test]
+fn a_compressed_message_goes_back_as_it_came_where_that_was_agreed_on() {
+    let message = [frame(0x41, b"abc"), frame(0x80, b"d")].concat();
+    let (mut echo, mut written) = (Echo::deflated(true), Vec::new());
+    echo.receive(&message, &mut written);
+    assert_eq!((written, echo.is_over()), (b"\x41\x03abc\x80\x01d".to_vec(), false));
+    // The bit is that of a message: neither its later frames have it nor those of control.
+    for wrong in [[frame(0x01, b"a"), frame(0xc0, b"b")].concat(), frame(0xc9, b"")] {
+        let (mut echo, mut written) = (Echo::deflated(true), Vec::new());
+        echo.receive(&wrong, &mut written);
+        assert!(echo.is_over() && written.ends_with(b"\x88\x02\x03\xea"), "{written:x?}");
     }
 }
 
