@@ -240,9 +240,14 @@ impl Refused {
     /// Reads on until it is known what the server says.
     fn read(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
         let Self { status, parser, body } = self;
-        let progress = parser.feed_with(bytes, RequestKind::Other, &mut |_, part| {
+        let fed = parser.feed_with(bytes, RequestKind::Other, &mut |_, part| {
             body.take(part);
-        })?;
+        });
+        let progress = match fed {
+            // Behind the head a fault is in what nobody waits for: the status says what there is to say.
+            Err(_) if *status > 0 => return Err(WebSocketError::Refused { status: *status }.into()),
+            fed => fed?,
+        };
         let known = progress.response.or_else(|| parser.begun());
         *status = known.map_or(*status, |response| response.status);
         if progress.response.is_some() || body.is_whole() {

@@ -87,6 +87,14 @@ fn a_refused_upgrade_is_said_with_its_status_and_the_first_line_of_its_body() {
         ("HTTP/1.1 403 Forbidden\r\nContent-Length: 9\r\n\r\n\r\nno\tway\r\n", 403, Some("no way")),
         ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", 200, Some("hello")),
         ("HTTP/1.0 503 Busy\r\n\r\ntoo many\nclients", 503, Some("too many")),
+        // What is wrong in the body is not what matters, whether it comes with the line that is shown, before it or after it.
+        (
+            "HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nbusy\r\n\r\n0\x0c\n\r\n",
+            503,
+            Some("busy"),
+        ),
+        ("HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nbu!?", 503, Some("bu")),
+        ("HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", 503, None),
         (
             "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 426 Upgrade Required\r\nContent-Length: 1\r\n\r\nx",
             426,
