@@ -67,7 +67,7 @@ pub fn upgrade(request: &str, may_deflate: bool) -> Option<Upgrade> {
 }
 
 /// What of an offer lets compressed messages go back as they come: neither side keeps anything from message to message, and the
-/// client's window is no larger than the server's may be (RFC 7692 §7.1). None where the client does not limit its window.
+/// client's window is no larger than the server's may be (RFC 7692 §7.1): a client must then limit it.
 fn agreed_on(offer: PermessageDeflate) -> Option<PermessageDeflate> {
     let window_bits = match (offer.server_max_window_bits, offer.client_max_window_bits) {
         (None, _) => None,

@@ -63,7 +63,7 @@ impl Answer {
     }
 }
 
-/// A call on a connection of its own.
+/// A call on one connection.
 pub(crate) struct Talk<'a, T: Transport> {
     call: &'a Call<'a>,
     exchange: T::Exchange,

@@ -30,8 +30,9 @@ function say(name, values) {
 /** Let entries be found by words, which the address keeps. */
 function offerSearch(search) {
   const entries = [...document.querySelectorAll("[data-search]")];
+  const sought = () => search.value.split(/\s+/).filter(Boolean);
   const find = () => {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = sought().map((word) => word.toLowerCase());
     for (const entry of entries) {
       const text = entry.textContent.toLowerCase();
       entry.hidden = !words.every((word) => text.includes(word));
@@ -42,7 +43,7 @@ function offerSearch(search) {
     find();
   };
   search.addEventListener("input", () => {
-    say("find", search.value.split(/\s+/).filter(Boolean));
+    say("find", sought());
     find();
   });
   addEventListener("hashchange", follow);
