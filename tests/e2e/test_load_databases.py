@@ -177,7 +177,9 @@ def test_a_database_that_is_not_there_is_reported(sandbox):
 
 def test_a_database_that_answers_with_errors_in_mid_run_is_reported_in_its_own_words(sandbox, database, ask):
     load(sandbox, database, "--phase", "load", "--records", "30")
-    asking = sandbox.start("load", database.url, *WORKLOAD, "--records", "30", "-n", "3000", "-R", "1000", "--json")
+    asking = sandbox.start(
+        "load", database.url, *WORKLOAD, "--records", "30", "-n", "3000", "-R", "1000", "--json"
+    )
     wait_until_it_writes(database)
     ask("drop table loadcurve.usertable")
     finished = finish(asking)
