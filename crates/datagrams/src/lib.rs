@@ -12,14 +12,23 @@ use std::{array, mem, ptr};
 use libc::{
     CMSG_DATA, CMSG_FIRSTHDR, CMSG_LEN, CMSG_NXTHDR, CMSG_SPACE, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE,
     IPPROTO_IP, IPPROTO_IPV6, IPV6_MTU_DISCOVER, MSG_NOSIGNAL, SOL_UDP, UDP_GRO, UDP_SEGMENT, c_int, c_void,
-    iovec, mmsghdr, msghdr, recvmmsg, recvmsg, sendmsg, setsockopt, socklen_t,
+    iovec, mmsghdr, msghdr, recvmmsg, recvmsg, sendmmsg, sendmsg, setsockopt, socklen_t,
 };
 use rustix::io::Errno;
 
 use address::Address;
 
-/// The most messages that one call of [`receive_several`] takes.
+/// The most messages that one call of [`receive_several`] or [`send_several`] takes.
 pub const MESSAGES_MAX: usize = 16;
+
+/// A message that is sent: bytes as datagrams of this length, the last of which may be shorter; without one, as a datagram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// The bytes of all datagrams together.
+    pub bytes: &'a [u8],
+    /// How long each of them but the last is, where there are several.
+    pub each: Option<NonZeroUsize>,
+}
 
 /// A message that was received: a datagram, or several of a length that the kernel has joined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,31 +92,63 @@ pub fn send(
         message.msg_name = to.bytes_mut().as_mut_ptr().cast::<c_void>();
         message.msg_namelen = to.length();
     }
-    match each.map(NonZeroUsize::get).filter(|each| *each < bytes.len()) {
-        None => {
-            message.msg_control = ptr::null_mut();
-            message.msg_controllen = 0;
-        }
-        Some(each) => {
-            let each = u16::try_from(each).map_err(|_| Errno::MSGSIZE)?;
-            let size = u32::try_from(size_of_val(&each)).unwrap_or(0);
-            // SAFETY: the room beside the message is larger than one header with a number of two bytes, and aligned for it.
-            unsafe {
-                message.msg_controllen = CMSG_SPACE(size) as usize;
-                let header = CMSG_FIRSTHDR(&raw const message);
-                (*header).cmsg_level = SOL_UDP;
-                (*header).cmsg_type = UDP_SEGMENT;
-                (*header).cmsg_len = CMSG_LEN(size) as usize;
-                CMSG_DATA(header).cast::<u16>().write_unaligned(each);
-            }
-        }
-    }
+    cut(&mut message, bytes.len(), each)?;
     uninterrupted(|| {
         // SAFETY: the descriptor is open as long as it is borrowed; all that the message leads to outlives the call, and the
         // kernel reads it only.
         unsafe { sendmsg(socket.as_raw_fd(), &raw const message, MSG_NOSIGNAL) }
     })
     .map(drop)
+}
+
+/// Has the kernel cut a message of this many bytes into datagrams of this length, where they are several.
+fn cut(message: &mut msghdr, bytes: usize, each: Option<NonZeroUsize>) -> Result<(), Errno> {
+    let Some(each) = each.map(NonZeroUsize::get).filter(|each| *each < bytes) else {
+        message.msg_control = ptr::null_mut();
+        message.msg_controllen = 0;
+        return Ok(());
+    };
+    let each = u16::try_from(each).map_err(|_| Errno::MSGSIZE)?;
+    let size = u32::try_from(size_of_val(&each)).unwrap_or(0);
+    // SAFETY: the room beside the message is larger than one header with a number of two bytes, and aligned for it.
+    unsafe {
+        message.msg_controllen = CMSG_SPACE(size) as usize;
+        let header = CMSG_FIRSTHDR(ptr::from_ref(message));
+        (*header).cmsg_level = SOL_UDP;
+        (*header).cmsg_type = UDP_SEGMENT;
+        (*header).cmsg_len = CMSG_LEN(size) as usize;
+        CMSG_DATA(header).cast::<u16>().write_unaligned(each);
+    }
+    Ok(())
+}
+
+/// Sends the first of these messages, up to [`MESSAGES_MAX`], to the peer of a connected socket, in one call and in their order; gives
+/// how many the kernel has taken, at least one. It does not say why it took no more: the next call does.
+///
+/// # Errors
+/// The kernel does not take the first one, as for [`send`].
+pub fn send_several(socket: BorrowedFd<'_>, messages: &[Message<'_>]) -> Result<usize, Errno> {
+    let mut beside = [const { Beside([0; 64]) }; MESSAGES_MAX];
+    let mut parts: [iovec; MESSAGES_MAX] =
+        array::from_fn(|_| iovec { iov_base: ptr::null_mut(), iov_len: 0 });
+    // SAFETY: all its fields are numbers and addresses, for which zero stands for none.
+    let mut headers: [mmsghdr; MESSAGES_MAX] = unsafe { mem::zeroed() };
+    let mut most = 0;
+    for (((one, part), beside), header) in messages.iter().zip(&mut parts).zip(&mut beside).zip(&mut headers)
+    {
+        *part = iovec { iov_base: one.bytes.as_ptr().cast_mut().cast::<c_void>(), iov_len: one.bytes.len() };
+        header.msg_hdr = message(part, beside);
+        match cut(&mut header.msg_hdr, one.bytes.len(), one.each) {
+            Err(errno) if most == 0 => return Err(errno),
+            Err(_) => break,
+            Ok(()) => most += 1,
+        }
+    }
+    uninterrupted(|| {
+        // SAFETY: the descriptor is open as long as it is borrowed; all that the first `most` messages lead to outlives the call,
+        // and the kernel reads it only, and writes the length that was sent into each of them.
+        unsafe { sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), most, MSG_NOSIGNAL) }
+    })
 }
 
 /// Takes datagrams that have arrived, all from the same sender.
