@@ -24,6 +24,7 @@ use quinn_proto::{
     StreamId, TokenMemoryCache, TokenStore, TransportConfig, VarInt, WriteError,
 };
 
+use crate::connection_ids::{Number, Numbered};
 use crate::handshake::{Handshake, Seen};
 
 /// Datagrams that one call hands over at most: no more than 64 KiB of the usual sizes, which the kernel takes at once.
@@ -131,12 +132,14 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// A client's, on which connections follow one another. A moment of theirs is counted from `base`.
-    #[must_use]
-    pub fn client(base: Instant) -> Self {
+    /// A client's, on which connections follow one another. A moment of theirs is counted from `base`. Where others share its socket of
+    /// UDP, their IDs have its number; otherwise nothing has to tell them apart.
+    pub(crate) fn client(base: Instant, number: Option<Number>) -> Self {
         let mut config = EndpointConfig::default();
-        // Each connection has a socket, so that no number has to tell them apart.
-        config.cid_generator(|| Box::new(RandomConnectionIdGenerator::new(0)));
+        config.cid_generator(move || match number {
+            None => Box::new(RandomConnectionIdGenerator::new(0)),
+            Some(number) => Box::new(Numbered::new(number)),
+        });
         Self::new(config, None, base)
     }
 

@@ -20,6 +20,7 @@ use loadcurve_wire::{
 };
 
 use crate::connection::{Connection, Dial, Direction, Event as QuicEvent, Lost, Socket, Then, Windows};
+use crate::connection_ids::Numbers;
 use crate::tags::Tags;
 use answers::Answers;
 use early::Early;
@@ -36,6 +37,8 @@ pub struct Settings {
     http3: Http3Settings,
     /// The moment zero.
     base: Instant,
+    /// The numbers of exchanges whose connections share sockets; none where each connection has one.
+    numbers: Option<Numbers>,
 }
 
 impl Settings {
@@ -44,7 +47,13 @@ impl Settings {
     pub fn new(client: Arc<Client>, windows: &Windows, base: Instant) -> Self {
         let dial = Arc::new(Dial::new(Arc::clone(&client), false, windows));
         let http3 = Http3Settings { table_bytes: TABLE_BYTES, ..Http3Settings::default() };
-        Self { client, dial, http3, base }
+        Self { client, dial, http3, base, numbers: None }
+    }
+
+    /// The same for connections that share sockets of UDP, and are told apart by [their IDs](crate::connection_ids).
+    #[must_use]
+    pub fn sharing_sockets(self) -> Self {
+        Self { numbers: Some(Numbers::default()), ..self }
     }
 
     /// The same for calls of gRPC, of whose answers this is expected.
@@ -54,10 +63,11 @@ impl Settings {
         self
     }
 
-    /// The same for a connection that leaves no ticket behind.
+    /// The same for a connection that leaves no ticket behind, and shares no socket.
     #[must_use]
     pub fn looking(&self, windows: &Windows) -> Self {
-        Self { dial: Arc::new(Dial::new(Arc::clone(&self.client), true, windows)), ..self.clone() }
+        let dial = Arc::new(Dial::new(Arc::clone(&self.client), true, windows));
+        Self { dial, numbers: None, ..self.clone() }
     }
 }
 
@@ -102,7 +112,7 @@ impl Exchange for Http3 {
     fn new(most: usize, settings: &Settings) -> Self {
         Self {
             settings: settings.clone(),
-            socket: Socket::client(settings.base),
+            socket: Socket::client(settings.base, settings.numbers.as_ref().map(Numbers::next)),
             connection: None,
             http3: wire::Http3::new(most, &settings.http3),
             now: Moment::ZERO,
