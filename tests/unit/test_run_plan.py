@@ -83,6 +83,11 @@ def test_http_2_has_streams_and_windows_and_a_burst_is_its_streams_together():
     assert "h2" not in sessions["work"]
 
 
+def test_connections_share_sockets_only_where_a_load_says_so():
+    assert "sockets" not in written(CLOSED | {"http": "3"})["work"]
+    assert written(CLOSED | {"http": "3", "sockets": "thread"})["work"]["sockets"] == "thread"
+
+
 def test_events_have_their_settings_and_a_plain_load_has_none():
     events = {"messages": "events", "event_format": "lines", "events_expected": 5, "stream_for": "2s"}
     settings = {"event_format": "lines", "events_expected": 5, "stream_for_s": 2.0}

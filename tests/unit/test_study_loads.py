@@ -95,6 +95,10 @@ closed: http = "3"\npipeline = 2
     :10: load.pipeline: cannot be combined with http = "3", which has no pipeline; expected streams
 closed: http = "3"\nhpack = "literal"
     :10: load.hpack: only used over HTTP/2, since HTTP/3 has QPACK; set http to 2, or remove it
+closed: sockets = "thread"
+    :9: load.sockets: only used over HTTP/3; set http to 3 as well, or remove it
+closed: http = "3"\nsockets = "process"
+    :10: load.sockets: found "process"; expected "connection" or "thread"
 closed: http = "2"\npipeline = 2
     :10: load.pipeline: cannot be combined with http = "2", which has no pipeline; expected streams
 closed: streams = 2

@@ -11,7 +11,7 @@ duration = "1s" -> duraton = "1s"
     events_expected, stream_for, grpc, message_type, extension, answer_id, message_size, subscribers,
     requests, pick, weights, method, headers, body, chunked, http, hpack, stream_window,
     connection_window, verify, tls, full_handshakes, early_data, source_addresses, addresses, connect_to,
-    unix_socket, proxy, proxy_credentials, proxy_protocol, generator, threads, connections,
+    unix_socket, proxy, proxy_credentials, proxy_protocol, sockets, generator, threads, connections,
     requests_total, pipeline, streams, calls, think, reconnect_after; did you mean "duration"?
 [trials] -> [trails]
     :11: trails: unknown key; expected one of title, question, answer_by, limits, catalog, content,

@@ -5,7 +5,7 @@ mod ports;
 
 use std::path::Path;
 
-use loadcurve_plan::HttpLoad;
+use loadcurve_plan::{HttpLoad, Sockets};
 
 use crate::error::StartError;
 use crate::io::route::Route;
@@ -38,13 +38,17 @@ impl Capacity {
     pub(crate) fn secure(plan: &HttpLoad, connections: usize) -> Result<Self, String> {
         let route = Route::of(plan, 0, 1).map_err(|errno| format!("{}: {errno}", plan.work.address))?;
         route.require_sources()?;
-        let descriptors = Descriptors::allow(connections)?;
+        let sockets = match plan.work.sockets {
+            Sockets::Connection => connections,
+            Sockets::Thread => connections.min(plan.threads * route.pairs()),
+        };
+        let descriptors = Descriptors::allow(sockets)?;
         let ports = route.destinations().and_then(|(first, count)| {
             let ports = LocalPorts::towards(first, Path::new("/proc"))?;
             Some(ports.of_each(route.sources() * count))
         });
         if let Some(ports) = &ports {
-            ports.require(connections)?;
+            ports.require(sockets)?;
         }
         Ok(Self { descriptors, ports })
     }

@@ -134,7 +134,7 @@ pub struct Qpack {
     pub heads_blocked: u64,
 }
 
-/// The client's sockets, one for each connection.
+/// The client's sockets, one for each connection or one for those of a thread.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Sockets {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use loadcurve_plan::{HttpLoad, Messages, Nanos, Tls as Plan, Verify};
+use loadcurve_plan::{HttpLoad, Messages, Nanos, Sockets, Tls as Plan, Verify};
 use loadcurve_quic::connection::Windows;
 use loadcurve_quic::{self as quic, Http3};
 use loadcurve_record::{Failure, HandshakeTimes};
@@ -156,6 +156,10 @@ pub(crate) fn over_quic<S: ExchangeVisitor>(
     let settings = match plan.work.messages.as_ref().and_then(Messages::grpc) {
         Some(grpc) => settings.calling(calls_of(grpc)),
         None => settings,
+    };
+    let settings = match plan.work.sockets {
+        Sockets::Connection => settings,
+        Sockets::Thread => settings.sharing_sockets(),
     };
     let patience = Patience {
         timeout: limit.left(),

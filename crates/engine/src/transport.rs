@@ -98,7 +98,7 @@ fn urings(plan: &HttpLoad, shares: &[Share]) -> Result<Vec<Uring>, StartError> {
 
 #[cfg(feature = "tls")]
 mod datagrams {
-    use loadcurve_plan::{HttpLoad, Share};
+    use loadcurve_plan::{HttpLoad, Share, Sockets};
     use loadcurve_wire::Datagrams;
 
     use super::{Route, StartError, Starts, Transport, routes};
@@ -109,7 +109,7 @@ mod datagrams {
         type Alone = Udp;
 
         fn alone(plan: &HttpLoad) -> Result<Udp, StartError> {
-            let backend = Route::of(plan, 0, 1).and_then(|route| Udp::new(route, 1));
+            let backend = Route::of(plan, 0, 1).and_then(|route| Udp::new(route, 1, Sockets::Connection));
             backend.map_err(readiness::unavailable)
         }
 
@@ -119,7 +119,7 @@ mod datagrams {
             shares: &[Share],
             starts: S,
         ) -> Result<&'static str, StartError> {
-            let made = routes(plan, shares).map(|(route, slots)| Udp::new(route?, slots));
+            let made = routes(plan, shares).map(|(route, slots)| Udp::new(route?, slots, plan.work.sockets));
             let backends: Result<Vec<_>, _> = made.collect();
             starts.start(backends.map_err(readiness::unavailable)?)
         }

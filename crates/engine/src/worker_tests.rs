@@ -32,7 +32,7 @@ mod works;
 
 use loadcurve_plan::{
     Arrivals, Body, Conversation, Http, Http2, HttpLoad, HttpVersion, IoChoice, Model, Nanos, Pick, Rate,
-    Request, Requests, Stop, Waiting,
+    Request, Requests, Sockets, Stop, Waiting,
 };
 use loadcurve_record::{CoarseHistogram, Failure, Recorder, RequestCounts, TimeHistogram};
 
@@ -58,6 +58,7 @@ pub(crate) fn plan(model: Model, stop: Stop) -> HttpLoad {
             conversation: Conversation::default(),
             pick: Pick::InOrder,
             messages: None,
+            sockets: Sockets::Connection,
         },
         model,
         stop,

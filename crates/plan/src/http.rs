@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits::{REQUESTS_AT_ONCE_MAX, THINK_S_MAX};
 use crate::{
     Call, Destination, Events, Grpc, Http2, InvalidPlan, Load, Messages, Model, Nanos, Pick, Request,
-    Requests, Stop, Tls, Unit, Way, Work,
+    Requests, Sockets, Stop, Tls, Unit, Way, Work,
 };
 
 /// The methods whose requests may reach a server twice.
@@ -40,6 +40,9 @@ pub struct Http {
     /// How HTTP/2 is spoken, where it is.
     #[serde(default)]
     pub h2: Http2,
+    /// What has a socket of UDP, over HTTP/3.
+    #[serde(default)]
+    pub sockets: Sockets,
     /// The requests to take from.
     pub requests: Requests,
     /// How requests are taken from their list.
@@ -311,6 +314,13 @@ impl Http {
             }
             HttpVersion::Http10 | HttpVersion::Http11 if streams > 1 => {
                 refuse("HTTP/1.x has no streams: use a pipeline, HTTP/2 or HTTP/3")
+            }
+            HttpVersion::Http10 | HttpVersion::Http11 | HttpVersion::Http2
+                if self.sockets != Sockets::default() =>
+            {
+                refuse(
+                    "connections share sockets over HTTP/3 only: use http = \"3\", or a socket for each connection",
+                )
             }
             HttpVersion::Http3 if self.tls.is_none() => refuse("HTTP/3 has no clear text: use https://"),
             HttpVersion::Http3 if self.address.tcp().is_none() => {

@@ -54,4 +54,4 @@ pub use schedule::{Arrivals, Schedule};
 pub use share::Share;
 pub use status::{Expectation, ExpectedStatus};
 pub use tls::{ClientCertificate, Tls, TlsVersion, Verify};
-pub use way::{Destination, ProxyProtocol, Way};
+pub use way::{Destination, ProxyProtocol, Sockets, Way};

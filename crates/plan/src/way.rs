@@ -111,6 +111,17 @@ impl From<ProxyProtocol> for u8 {
     }
 }
 
+/// What has a socket of UDP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sockets {
+    /// Each connection.
+    #[default]
+    Connection,
+    /// Each thread, for all of its connections between the same two addresses.
+    Thread,
+}
+
 /// What is special of the way to a server; nothing unless it is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -8,13 +8,13 @@ use crate::extremes::Extremes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DatagramCounts {
-    /// Sockets that were opened, one for each connection.
+    /// Sockets that were opened: one for each connection, or one for those of a thread.
     pub sockets: u64,
     /// Those for which the kernel joins datagrams that arrive together (`UDP_GRO`).
     pub sockets_joining: u64,
     /// Those whose batches the kernel divides (`UDP_SEGMENT`), unless it refuses that.
     pub sockets_dividing: u64,
-    /// Calls that sent something, and the datagrams that they sent.
+    /// System calls that sent something.
     pub sends: u64,
     /// The datagrams that were sent.
     pub sent: u64,
@@ -24,7 +24,7 @@ pub struct DatagramCounts {
     pub sends_put_off: u64,
     /// Datagrams that were longer than the way takes, and are lost.
     pub too_long: u64,
-    /// Calls that gave something, and the datagrams that they gave.
+    /// Messages that were received, of which a call may give several.
     pub receives: u64,
     /// The datagrams that were received.
     pub received: u64,

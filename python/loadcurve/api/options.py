@@ -63,6 +63,8 @@ class LoadOptions(TypedDict, total=False):
     """Variable with the proxy's USER:PASSWORD."""
     proxy_protocol: Literal["1", "2"] | None
     """Begin connections with the PROXY header, 1 or 2."""
+    sockets: Literal["connection", "thread"] | None
+    """HTTP/3: a UDP socket per connection, or one that all of a thread share; default connection."""
     urls: str | Path | None
     """File of requests: paths, vegeta's targets, or HAR."""
     pick: Literal["in-order", "random", "weighted"] | None

@@ -374,6 +374,21 @@ class HttpKeys(MessagesTable):
     """The version of the PROXY protocol, 1 or 2, whose header comes first on each connection and names its
     two ends.
     """
+    sockets: Annotated[
+        Literal["connection", "thread"] | None,
+        CommandLine(
+            "--sockets",
+            help="HTTP/3: a UDP socket per connection, or one that all of a thread share.",
+            usual="connection",
+            panel="Arrivals and connections",
+            place=150,
+        ),
+        OnlyOver((HTTP3,)),
+        OtherTools(takes_any=False, reason="is driven with its own sockets"),
+    ] = None
+    """With HTTP/3: each `"connection"` has a UDP socket, the default, or each sending `"thread"` has one for
+    all of its connections between the same two addresses.
+    """
     generator: Annotated[
         Text,
         CommandLine(

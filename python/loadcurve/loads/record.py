@@ -107,6 +107,8 @@ class HttpAsRun(_AsRun):
     scheme: Scheme = "http"
     full_handshakes: float = 1.0
     early_data: float = 0.0
+    sockets: Literal["connection", "thread"] | None = None
+    """What had a UDP socket; ``None`` where the load does not say it: each connection, if it is of HTTP/3."""
     other_addresses: Many[str] = Field([])
     """Further addresses of the URL's host: loaded in turn where `addresses` is "all", else left alone."""
     addresses: Literal["all"] | None = None

@@ -132,7 +132,7 @@ class Qpack(Record):
 
 
 class UdpSockets(Record):
-    """The client's sockets, one for each connection, and the server's."""
+    """The client's sockets, one for each connection or one for those of a thread, and the server's."""
 
     opened: Count
     receive_offload: Count
@@ -151,13 +151,17 @@ class UdpSockets(Record):
 
 
 class DatagramCalls(Record):
-    """How the kernel took the client's datagrams and handed them over."""
+    """How the kernel took the client's datagrams, by system calls, and handed them over, as messages."""
 
     sends: Count
+    """System calls that sent something."""
     sent: Count
     per_send: Time | None
-    """``None`` where nothing was sent."""
+    """Above 1 where the kernel divides what it is given, or connections that share a socket send together;
+    ``None`` where nothing was sent.
+    """
     receives: Count
+    """Messages, of which a call may give several."""
     received: Count
     per_receive: Time | None
     """Above 1 where the server sends several at once and nothing on the way takes them apart."""

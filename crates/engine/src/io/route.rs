@@ -86,6 +86,17 @@ impl Route {
         &self.to[self.turn(slot) % self.to.len()]
     }
 
+    /// Which of the pairs of an address of the server and one of this machine the connection of a slot has, from 0 on.
+    #[cfg(feature = "tls")]
+    pub(super) fn pair(&self, slot: Slot) -> usize {
+        self.turn(slot) % self.pairs()
+    }
+
+    /// How many of these pairs there are.
+    pub(crate) fn pairs(&self) -> usize {
+        self.to.len() * self.sources()
+    }
+
     /// Where the first one goes, and how many others there are; none for a Unix socket, which has no ports.
     pub(crate) fn destinations(&self) -> Option<(SocketAddr, usize)> {
         Some((self.to[0].clone().try_into().ok()?, self.to.len()))

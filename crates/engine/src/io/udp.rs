@@ -1,13 +1,15 @@
-//! Datagrams by epoll: a connected socket of UDP for each connection, each of which the kernel may take and hand over several
-//! datagrams of at once.
+//! Datagrams by epoll: connected sockets of UDP, one for each connection or one for all of a thread, each of which the kernel may take
+//! and hand over several datagrams of at once.
+//!
+//! `socket` is one of these sockets, `sending` is how datagrams leave, and `arriving` is whose those are that come. What the connections
+//! of a shared socket write in a turn is gathered, and leaves together.
 
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
-use std::num::NonZeroUsize;
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use loadcurve_datagrams::{MESSAGES_MAX, Received};
-use loadcurve_plan::{HttpLoad, Nanos};
+use loadcurve_datagrams::MESSAGES_MAX;
+use loadcurve_plan::{HttpLoad, Nanos, Sockets};
 use loadcurve_record::{DatagramCounts, Failure};
 use loadcurve_wire::{DatagramBytes, Datagrams};
 use rustix::event::epoll::{self, EventFlags};
@@ -19,9 +21,14 @@ use super::{
 };
 use crate::clock;
 
+mod appetite;
+mod arriving;
 mod sending;
+mod socket;
 
-use sending::{Taken, send};
+use arriving::{Assignment, Batch, Delivery, Owners};
+use sending::{Taken, Way, send};
+use socket::{Socket, number_and_generation};
 
 /// The longest message: all datagrams that the kernel joins.
 const MESSAGE_BYTES: usize = 64 * 1024;
@@ -32,54 +39,30 @@ const DATAGRAMS_PER_TURN: usize = 64;
 /// where `net.core.rmem_max` is lower.
 pub(crate) const SOCKET_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 
-#[derive(Default)]
-struct Socket {
-    descriptor: Option<OwnedFd>,
-    /// Counts the connections of this slot, so that a late event of an earlier one is recognised.
-    generation: u32,
-    /// Batches that the kernel has not taken yet, each with its division.
-    unsent: VecDeque<(Vec<u8>, DatagramBytes)>,
-    /// Whether an event reports that all of them are taken.
-    notifies: bool,
-    /// Whether the kernel is to say when it takes datagrams again.
-    watches_room: bool,
-    /// Datagrams that found no room, as far as they are counted.
-    dropped: u32,
-    appetite: Appetite,
-}
-
-/// How many messages the next call on a socket asks for: as many as there were, or twice as many where all that were asked for had
-/// come. Asking for several costs more than a single one, so a socket on which one comes at a time is asked for two more and
-/// more rarely.
+/// How far a slot's connection has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Appetite {
-    /// How many more than one.
-    further: usize,
-    /// How many calls ask for one before one asks for two again, and how many of these are left.
-    singles: u8,
-    singles_left: u8,
+enum Stage {
+    #[default]
+    Closed,
+    /// Nothing that arrives is for it yet.
+    Connecting,
+    Connected,
 }
 
-impl Appetite {
-    const SINGLES_MAX: u8 = 63;
+/// What is known of a slot beside its socket.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    socket: usize,
+    stage: Stage,
+    /// Counts its connections, so that a late event of an earlier one is recognised.
+    generation: u32,
+    /// Whether an event reports that all that it has written is taken.
+    notifies: bool,
+}
 
-    fn asks(self) -> usize {
-        1 + self.further
-    }
-
-    /// After a call that asked and got this many.
-    fn fed(self, count: usize) -> Self {
-        let asked = self.asks();
-        if asked == 1 && self.singles_left > 0 {
-            return Self { singles_left: self.singles_left - 1, ..self };
-        }
-        if count == asked {
-            let singles = if asked == 1 { self.singles } else { 0 };
-            return Self { further: (2 * asked).min(MESSAGES_MAX) - 1, singles, singles_left: 0 };
-        }
-        let further = count.max(1) - 1;
-        let singles = if further == 0 { (2 * self.singles + 1).min(Self::SINGLES_MAX) } else { self.singles };
-        Self { further, singles, singles_left: if further == 0 { singles } else { 0 } }
+impl Place {
+    fn is_open(&self) -> bool {
+        self.stage != Stage::Closed
     }
 }
 
@@ -91,36 +74,20 @@ enum Own {
     Broken(Failure),
 }
 
-/// Messages of one connection that were handed over together.
-#[derive(Clone, Copy, Default)]
-struct Batch {
-    slot: Slot,
-    messages: [Received; MESSAGES_MAX],
-    /// How many of them there are, and how many were delivered.
-    count: usize,
-    delivered: usize,
-}
-
-impl Batch {
-    /// The place of the message that is delivered next in the buffer, and how that is divided.
-    fn next(&mut self) -> Option<(std::ops::Range<usize>, DatagramBytes)> {
-        let message = self.messages[..self.count].get(self.delivered)?;
-        let start = self.delivered * MESSAGE_BYTES;
-        self.delivered += 1;
-        let each = message.each.and_then(|each| NonZeroUsize::new(each.into()));
-        Some((start..start + message.length, DatagramBytes(each)))
-    }
-}
-
 /// The backend of datagrams.
 pub(crate) struct Udp {
     route: Route,
     set: OwnedFd,
     sockets: Vec<Socket>,
+    /// By slot.
+    places: Vec<Place>,
+    assignment: Assignment,
     ready: Vec<(u64, EventFlags)>,
     cursor: usize,
-    /// What is delivered before the kernel's events.
-    own: VecDeque<(u64, Own)>,
+    /// What is delivered before the kernel's events, each with the slot and its generation.
+    own: VecDeque<(Slot, u32, Own)>,
+    /// Sockets for which something is gathered.
+    gathering: Vec<usize>,
     batch: Batch,
     buffer: Vec<u8>,
     /// Datagrams taken in this turn.
@@ -132,22 +99,34 @@ pub(crate) struct Udp {
 }
 
 impl Udp {
-    /// A set of `slots` unconnected sockets of a route.
-    pub(crate) fn new(route: Route, slots: usize) -> Result<Self, Errno> {
+    /// A set of `slots` unconnected connections of a route, with their sockets.
+    pub(crate) fn new(route: Route, slots: usize, sockets: Sockets) -> Result<Self, Errno> {
         let divides = !route.is_loopback();
+        let (assignment, count) = match sockets {
+            Sockets::Connection => (Assignment::Each, slots),
+            // A connected socket has one address at each end.
+            Sockets::Thread => (Assignment::Several(Owners::new(slots)), route.pairs()),
+        };
+        let socket_of = |slot| match sockets {
+            Sockets::Connection => slot,
+            Sockets::Thread => route.pair(slot),
+        };
         Ok(Self {
-            route,
             set: readiness::new_set()?,
-            sockets: (0..slots).map(|_| Socket::default()).collect(),
+            sockets: (0..count).map(|_| Socket::default()).collect(),
+            places: (0..slots).map(|slot| Place { socket: socket_of(slot), ..Place::default() }).collect(),
+            assignment,
             ready: Vec::with_capacity(EVENTS_PER_TURN),
             cursor: 0,
             own: VecDeque::new(),
+            gathering: Vec::new(),
             batch: Batch::default(),
             // The kernel gives memory to what is written to alone.
             buffer: vec![0; MESSAGES_MAX * MESSAGE_BYTES],
             taken: 0,
             divides,
             counts: DatagramCounts::default(),
+            route,
         })
     }
 
@@ -160,121 +139,154 @@ impl Udp {
     }
 
     fn begin(&mut self, slot: Slot) -> Result<(), Errno> {
-        let descriptor = self.route.datagram_socket(slot)?;
-        // Where the kernel grants less, more may be lost, and that is counted.
-        let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&descriptor, SOCKET_BUFFER_BYTES);
-        let _ = rustix::net::sockopt::set_socket_send_buffer_size(&descriptor, SOCKET_BUFFER_BYTES);
-        let joins = loadcurve_datagrams::prepare(descriptor.as_fd());
-        rustix::net::connect(&descriptor, self.route.address(slot))?;
-        self.counts.sockets += 1;
-        self.counts.sockets_joining += u64::from(joins);
-        self.counts.sockets_dividing += u64::from(self.divides);
-        if let Some(mtu_bytes) = loadcurve_datagrams::link_mtu_bytes(descriptor.as_fd()) {
-            self.counts.link_mtu_bytes.add(mtu_bytes.into());
+        let Self { sockets, places, set, route, counts, own, divides, .. } = self;
+        let place = &mut places[slot];
+        let socket = &mut sockets[place.socket];
+        if socket.descriptor.is_none() {
+            socket.open(place.socket, set, route, slot, counts)?;
+            counts.sockets_dividing += u64::from(*divides);
         }
-        let socket = &mut self.sockets[slot];
-        socket.generation = socket.generation.wrapping_add(1);
-        socket.dropped = 0;
-        socket.appetite = Appetite::default();
-        let token = token(slot, socket.generation);
-        let data = epoll::EventData::new_u64(token);
-        epoll::add(&self.set, &descriptor, data, EventFlags::IN)?;
-        socket.descriptor = Some(descriptor);
-        self.own.push_back((token, Own::Connected));
+        *place = Place { generation: place.generation.wrapping_add(1), stage: Stage::Connecting, ..*place };
+        own.push_back((slot, place.generation, Own::Connected));
         Ok(())
     }
 
-    /// Sends what waits, as far as the kernel takes it.
-    fn send_unsent(&mut self, slot: Slot) -> Result<(), Failure> {
-        let Self { sockets, set, own, divides, counts, .. } = self;
-        let socket = &mut sockets[slot];
+    /// Sends what waits at a socket, as far as the kernel takes it.
+    fn send_unsent(&mut self, number: usize) -> Result<(), Failure> {
+        let Self { sockets, places, set, own, divides, counts, .. } = self;
+        let socket = &mut sockets[number];
         let Some(descriptor) = &socket.descriptor else { return Ok(()) };
-        while let Some((bytes, cut)) = socket.unsent.front_mut() {
-            match send(descriptor.as_fd(), bytes, *cut, divides, counts) {
-                Taken::All => {}
-                Taken::Up(taken) => {
-                    bytes.drain(..taken);
-                    break;
+        let sent = socket.unsent.send(descriptor.as_fd(), Way { divides, counts });
+        socket.watch(number, set).map_err(broken_failure)?;
+        sent?;
+        if socket.unsent.is_empty() {
+            for slot in socket.notifying.drain(..) {
+                let place = &mut places[slot];
+                if std::mem::take(&mut place.notifies) {
+                    own.push_back((slot, place.generation, Own::Written));
                 }
-                Taken::Refused(failure) => return Err(failure),
             }
-            socket.unsent.pop_front();
-        }
-        let waits = !socket.unsent.is_empty();
-        let token = token(slot, socket.generation);
-        if waits != socket.watches_room {
-            socket.watches_room = waits;
-            let interest = if waits { EventFlags::IN | EventFlags::OUT } else { EventFlags::IN };
-            let data = epoll::EventData::new_u64(token);
-            epoll::modify(set, descriptor, data, interest).map_err(broken_failure)?;
-        }
-        if !waits && std::mem::take(&mut socket.notifies) {
-            own.push_back((token, Own::Written));
         }
         Ok(())
+    }
+
+    /// Sends what was gathered; what finds no room is sent when the kernel has some.
+    fn send_gathered(&mut self) {
+        while let Some(number) = self.gathering.pop() {
+            self.sockets[number].is_gathering = false;
+            if !self.sockets[number].watches_room()
+                && let Err(failure) = self.send_unsent(number)
+            {
+                self.fail(number, failure);
+            }
+        }
+    }
+
+    /// Has something at a socket leave before the next wait, or now where there is as much as one call takes.
+    fn gather(&mut self, number: usize) {
+        let socket = &mut self.sockets[number];
+        if !std::mem::replace(&mut socket.is_gathering, true) {
+            self.gathering.push(number);
+        }
+        if socket.unsent.is_full() {
+            self.send_gathered();
+        }
+    }
+
+    /// A socket has failed, and with it all its connections. What has arrived before is read first.
+    fn fail(&mut self, number: usize, failure: Failure) {
+        let slots = match &self.assignment {
+            Assignment::Each => number..number + 1,
+            Assignment::Several(_) => 0..self.places.len(),
+        };
+        for slot in slots {
+            let place = &self.places[slot];
+            if place.socket == number && place.is_open() {
+                self.own.push_back((slot, place.generation, Own::Broken(failure)));
+            }
+        }
     }
 
     /// The next event without the kernel.
     fn next_own(&mut self) -> Option<(Slot, Own)> {
         loop {
-            let (token, own) = self.own.pop_front()?;
-            let (slot, generation) = slot_and_generation(token);
-            let socket = &self.sockets[slot];
-            if socket.generation == generation && socket.descriptor.is_some() {
+            let (slot, generation, own) = self.own.pop_front()?;
+            let place = &mut self.places[slot];
+            if place.generation == generation && place.is_open() {
+                if own == Own::Connected {
+                    place.stage = Stage::Connected;
+                }
                 return Some((slot, own));
             }
         }
     }
 
-    /// Handles the kernel's next event: datagrams are then in the batch, or a failure is what has happened.
-    fn take_ready(&mut self) -> Option<(Slot, Option<Failure>)> {
+    /// Handles the kernel's next event; says whether something came of it: datagrams are then in the batch, or connections have failed.
+    fn take_ready(&mut self) -> bool {
         while self.taken < DATAGRAMS_PER_TURN
-            && let Some((token, flags)) = self.ready.get(self.cursor).copied()
+            && let Some((data, flags)) = self.ready.get(self.cursor).copied()
         {
             self.cursor += 1;
-            let (slot, generation) = slot_and_generation(token);
-            if self.sockets[slot].generation != generation {
+            let (number, generation) = number_and_generation(data);
+            if self.sockets[number].generation != generation {
                 continue;
             }
             if flags.contains(EventFlags::OUT)
-                && let Err(failure) = self.send_unsent(slot)
+                && let Err(failure) = self.send_unsent(number)
             {
-                return Some((slot, Some(failure)));
+                self.fail(number, failure);
+                return true;
             }
             if flags.intersects(EventFlags::IN | EventFlags::ERR) {
-                match self.receive(slot) {
+                match self.receive(number) {
                     Ok(0) | Err(Errno::AGAIN) => {}
-                    Ok(_) => return Some((slot, None)),
-                    Err(errno) => return Some((slot, Some(refused(errno)))),
+                    Ok(_) => return true,
+                    Err(errno) => {
+                        self.fail(number, refused(errno));
+                        return true;
+                    }
                 }
             }
         }
-        None
+        false
     }
 
-    /// Takes messages of a connection into the batch; gives how many. What is sent for them is sent when all are read, so that
+    /// Takes messages of a socket into the batch; gives how many. What is sent for them is sent when all are read, so that
     /// one acknowledgement is enough for them.
-    fn receive(&mut self, slot: Slot) -> Result<usize, Errno> {
-        let Self { sockets, batch, buffer, counts, .. } = self;
-        let Some(descriptor) = &sockets[slot].descriptor else { return Ok(0) };
-        let asks = sockets[slot].appetite.asks();
-        let to = &mut buffer[..asks * MESSAGE_BYTES];
-        let count = if asks == 1 {
-            batch.messages[0] = loadcurve_datagrams::receive(descriptor.as_fd(), to)?;
-            1
-        } else {
-            loadcurve_datagrams::receive_several(descriptor.as_fd(), to, &mut batch.messages[..asks])?
-        };
-        sockets[slot].appetite = sockets[slot].appetite.fed(count);
-        *batch = Batch { slot, count, delivered: 0, ..*batch };
-        let datagrams = batch.messages[..count]
-            .iter()
-            .map(|one| one.length.div_ceil(one.each.map_or(one.length, usize::from).max(1)));
-        let datagrams: usize = datagrams.sum();
-        counts.receives += count as u64;
-        counts.received += datagrams as u64;
+    fn receive(&mut self, number: usize) -> Result<usize, Errno> {
+        let (count, may_be_more) = self.sockets[number].receive(&mut self.buffer, self.batch.room())?;
+        let datagrams = self.batch.filled(number, count);
+        self.counts.receives += count as u64;
+        self.counts.received += datagrams as u64;
         self.taken += datagrams;
+        if may_be_more && matches!(self.assignment, Assignment::Several(_)) {
+            // A turn takes as much of one socket as it would of several.
+            self.cursor -= 1;
+        }
         Ok(count)
+    }
+
+    /// The next datagrams of the batch, by their connection.
+    #[inline]
+    fn next_delivery(&mut self) -> Option<Delivery> {
+        let Self { assignment, batch, buffer, places, taken, .. } = self;
+        match assignment {
+            Assignment::Each => batch.next_message(),
+            Assignment::Several(owners) => {
+                let socket = batch.socket();
+                let hears =
+                    |slot: Slot| places[slot].socket == socket && places[slot].stage == Stage::Connected;
+                batch.next_run(buffer, owners, hears, || {
+                    *taken += 1;
+                    *taken <= DATAGRAMS_PER_TURN
+                })
+            }
+        }
+    }
+
+    /// Whether there is something that the kernel need not be asked for.
+    fn has_left(&self) -> bool {
+        self.cursor < self.ready.len() || self.batch.is_left()
     }
 }
 
@@ -296,21 +308,25 @@ impl Io for Udp {
     }
 
     fn close(&mut self, slot: Slot) {
-        let socket = &mut self.sockets[slot];
-        count_memory(socket, &mut self.counts);
-        // Closing the only descriptor of a socket takes it out of the epoll set, too.
-        socket.descriptor = None;
-        socket.unsent.clear();
-        socket.notifies = false;
-        socket.watches_room = false;
-        if self.batch.slot == slot {
-            self.batch = Batch::default();
+        let place = &mut self.places[slot];
+        place.stage = Stage::Closed;
+        place.notifies = false;
+        match &self.assignment {
+            Assignment::Each => {
+                self.sockets[slot].close(&mut self.counts);
+                if self.batch.socket() == slot {
+                    self.batch = Batch::default();
+                }
+            }
+            // What it has said last leaves before.
+            Assignment::Several(_) => self.send_gathered(),
         }
     }
 
     fn wait(&mut self, until: Nanos) -> Nanos {
         self.taken = 0;
-        if self.cursor < self.ready.len() {
+        self.send_gathered();
+        if self.has_left() {
             // What the last turn has left: the kernel would report its first ones first again, and others never.
             return clock::now();
         }
@@ -326,9 +342,7 @@ impl Io for Udp {
     }
 
     fn look(&mut self, until: Nanos, pause: Nanos) -> Looked {
-        Looked::by_waits(until, pause, || {
-            (self.wait(Nanos::ZERO), self.cursor < self.ready.len() || !self.own.is_empty())
-        })
+        Looked::by_waits(until, pause, || (self.wait(Nanos::ZERO), self.has_left() || !self.own.is_empty()))
     }
 
     fn next(&mut self) -> Option<(Slot, Event<'_>)> {
@@ -336,28 +350,19 @@ impl Io for Udp {
     }
 
     fn take_datagram_counts(&mut self) -> DatagramCounts {
+        self.send_gathered();
         for socket in &mut self.sockets {
-            count_memory(socket, &mut self.counts);
+            socket.count_memory(&mut self.counts);
         }
         std::mem::take(&mut self.counts)
     }
 }
 
-/// Adds what the kernel grants a socket, and what it has dropped since that was counted last.
-fn count_memory(socket: &mut Socket, counts: &mut DatagramCounts) {
-    let Some(descriptor) = &socket.descriptor else { return };
-    let Some(memory) = loadcurve_datagrams::memory(descriptor.as_fd()) else { return };
-    counts.dropped += u64::from(memory.dropped.wrapping_sub(socket.dropped));
-    socket.dropped = memory.dropped;
-    counts.receive_buffer_bytes.add(memory.receive_buffer_bytes.into());
-    counts.send_buffer_bytes.add(memory.send_buffer_bytes.into());
-}
-
 impl Carries<Datagrams> for Udp {
     fn next_divided(&mut self) -> Option<(Slot, Event<'_>, DatagramBytes)> {
         loop {
-            if let Some((place, division)) = self.batch.next() {
-                return Some((self.batch.slot, Event::Received(&self.buffer[place]), division));
+            if let Some((slot, place, division)) = self.next_delivery() {
+                return Some((slot, Event::Received(&self.buffer[place]), division));
             }
             if let Some((slot, own)) = self.next_own() {
                 let event = match own {
@@ -367,40 +372,54 @@ impl Carries<Datagrams> for Udp {
                 };
                 return Some((slot, event, DatagramBytes::default()));
             }
-            if let (slot, Some(failure)) = self.take_ready()? {
-                return Some((slot, Event::Broken(failure), DatagramBytes::default()));
+            if !self.take_ready() {
+                return None;
             }
         }
     }
 
     fn write(&mut self, slot: Slot, bytes: &[u8], cut: DatagramBytes, notify: Notify) -> Result<(), Failure> {
-        let socket = &mut self.sockets[slot];
+        let Self { sockets, places, assignment, divides, counts, .. } = self;
+        let place = &mut places[slot];
+        let number = place.socket;
+        let socket = &mut sockets[number];
         let Some(descriptor) = &socket.descriptor else { return Err(Failure::ClosedEarly) };
-        debug_assert!(
-            socket.unsent.is_empty() || socket.watches_room,
-            "datagrams of slot {slot} wait, and no event reports room for them"
-        );
-        socket.notifies |= notify == Notify::WhenWritten;
-        if !bytes.is_empty() {
-            if !socket.unsent.is_empty() {
-                socket.unsent.push_back((bytes.to_vec(), cut));
+        if notify == Notify::WhenWritten && !std::mem::replace(&mut place.notifies, true) {
+            socket.notifying.push(slot);
+        }
+        match assignment {
+            Assignment::Several(owners) => {
+                if !bytes.is_empty() {
+                    owners.learn(slot, bytes);
+                    socket.unsent.add(bytes, cut);
+                }
+                self.gather(number);
                 return Ok(());
             }
-            match send(descriptor.as_fd(), bytes, cut, &mut self.divides, &mut self.counts) {
-                Taken::All => {}
-                Taken::Up(taken) => socket.unsent.push_back((bytes[taken..].to_vec(), cut)),
-                Taken::Refused(failure) => {
-                    // What has arrived before is read first.
-                    let token = token(slot, socket.generation);
-                    self.own.push_back((token, Own::Broken(failure)));
-                    return Ok(());
+            Assignment::Each if bytes.is_empty() => {}
+            Assignment::Each if socket.unsent.is_empty() => {
+                match send(descriptor.as_fd(), bytes, cut, Way { divides, counts }) {
+                    Taken::All => {}
+                    Taken::Up(taken) => socket.unsent.add(&bytes[taken..], cut),
+                    Taken::Refused(failure) => {
+                        self.fail(number, failure);
+                        return Ok(());
+                    }
                 }
             }
+            Assignment::Each => {
+                debug_assert!(
+                    socket.watches_room(),
+                    "datagrams of slot {slot} wait, and no event reports room for them"
+                );
+                socket.unsent.add(bytes, cut);
+                return Ok(());
+            }
         }
-        if self.sockets[slot].unsent.is_empty() && !self.sockets[slot].notifies {
+        if self.sockets[number].unsent.is_empty() && !self.places[slot].notifies {
             return Ok(());
         }
-        self.send_unsent(slot)
+        self.send_unsent(number)
     }
 }
 
@@ -410,17 +429,6 @@ fn refused(errno: Errno) -> Failure {
         Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH => Failure::ConnectRefused,
         errno => broken_failure(errno),
     }
-}
-
-/// Slot and generation as the one number that the kernel gives back with an event.
-fn token(slot: Slot, generation: u32) -> u64 {
-    u64::from(generation) << 32 | slot as u64
-}
-
-fn slot_and_generation(token: u64) -> (Slot, u32) {
-    #[expect(clippy::cast_possible_truncation, reason = "the two halves of the token are cut apart here")]
-    let (slot, generation) = (token as u32, (token >> 32) as u32);
-    (slot as Slot, generation)
 }
 
 #[cfg(test)]

@@ -31,6 +31,7 @@ use crate::requests::RequestSource;
 use violations::Violation;
 
 mod early_data;
+mod shared_socket;
 mod violations;
 
 /// HEADERS with `:status: 200` from the static table.

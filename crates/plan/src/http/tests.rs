@@ -3,7 +3,7 @@
 use super::{Conversation, Http, HttpLoad, HttpVersion};
 use crate::{
     Arrivals, Body, Call, Events, Grpc, Http2, IoChoice, ListedRequests, Messages, Model, Nanos, Pick, Rate,
-    RateStretch, Recording, Request, Requests, Stop, Tls, Waiting, WebSocket,
+    RateStretch, Recording, Request, Requests, Sockets, Stop, Tls, Waiting, WebSocket,
 };
 
 fn plan() -> HttpLoad {
@@ -19,6 +19,7 @@ fn plan() -> HttpLoad {
             requests: Requests::Given(vec![request(1.0)]),
             conversation: Conversation::default(),
             messages: None,
+            sockets: Sockets::Connection,
             pick: Pick::InOrder,
         },
         model: Model::Closed { connections: 2 },
@@ -122,6 +123,19 @@ fn only_requests_that_may_reach_a_server_twice_are_sent_early() {
     ] {
         let refusal = load.validate().unwrap_err().to_string();
         assert!(refusal.contains(part), "{refusal:?} does not say {part:?}");
+    }
+}
+
+#[test]
+fn connections_share_sockets_over_http3_alone() {
+    let over = |version| {
+        let tls = Tls::of("localhost");
+        plan().with(|http| (http.http, http.tls, http.sockets) = (version, Some(tls), Sockets::Thread))
+    };
+    assert_eq!(over(HttpVersion::Http3).validate(), Ok(()));
+    for version in [HttpVersion::Http10, HttpVersion::Http11, HttpVersion::Http2] {
+        let refusal = over(version).validate().unwrap_err().to_string();
+        assert!(refusal.contains("over HTTP/3 only"), "{refusal}");
     }
 }
 

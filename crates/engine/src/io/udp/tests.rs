@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 
-use loadcurve_plan::Nanos;
+use loadcurve_plan::{Nanos, Sockets};
 use loadcurve_wire::{DatagramBytes, Datagrams};
 
 use super::super::route::Route;
 use super::super::{Carries, Event, Io as _, Notify, Slot};
-use super::{Appetite, DATAGRAMS_PER_TURN, Udp};
+use super::{DATAGRAMS_PER_TURN, Udp};
 use crate::clock;
+
+mod shared;
 
 /// Longer than any test takes, even on a busy machine.
 const PATIENCE: Nanos = Nanos::from_millis(60_000);
@@ -17,7 +19,7 @@ const PATIENCE: Nanos = Nanos::from_millis(60_000);
 /// A server's socket, and the addresses of as many clients' sockets, each of which has sent a datagram there.
 fn connected(slots: usize) -> (UdpSocket, Udp, Vec<SocketAddr>) {
     let server = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let mut udp = Udp::new(Route::to(server.local_addr().unwrap()), slots).unwrap();
+    let mut udp = Udp::new(Route::to(server.local_addr().unwrap()), slots, Sockets::Connection).unwrap();
     let mut clients = Vec::new();
     for slot in 0..slots {
         udp.connect(slot).unwrap();
@@ -94,31 +96,4 @@ fn a_turn_ends_after_some_datagrams_and_the_next_one_begins_with_the_connections
     assert!(heard.values().all(|count| *count == EACH), "{heard:?}");
     // In two turns, which take 64 each, all eight were heard that ask for 16 at most.
     assert!(turns_without < 2, "{turns_without}");
-}
-
-/// How many messages calls ask for, each of which gets what there is of what it asks for.
-fn asked(waiting: &[usize]) -> Vec<usize> {
-    let mut appetite = Appetite::default();
-    let mut asked = Vec::new();
-    for count in waiting {
-        asked.push(appetite.asks());
-        appetite = appetite.fed(appetite.asks().min(*count));
-    }
-    asked
-}
-
-#[test]
-fn the_more_messages_wait_the_more_are_asked_for() {
-    assert_eq!(asked(&[100; 7]), [1, 2, 4, 8, 16, 16, 16]);
-    assert_eq!(asked(&[100, 100, 100, 3, 3, 3, 100, 100]), [1, 2, 4, 8, 3, 6, 3, 6]);
-}
-
-#[test]
-fn where_one_message_comes_at_a_time_two_are_asked_for_ever_more_rarely() {
-    let asked = asked(&[1; 1_000]);
-    let places: Vec<usize> = (0..1_000).filter(|place| asked[*place] == 2).collect();
-    // A first one, then after two, four, eight … calls, and no more than 64 in the end.
-    assert_eq!(places[..7], [1, 4, 9, 18, 35, 68, 133]);
-    assert!(places.windows(2).skip(6).all(|two| two[1] - two[0] == 65), "{places:?}");
-    assert!(asked.iter().all(|count| *count <= 2));
 }

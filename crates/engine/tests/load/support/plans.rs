@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use loadcurve_plan::{
     Arrivals, Body, Conversation, Http, Http2, HttpLoad, HttpVersion, Model, Pick, Rate, Request, Requests,
-    Stop, Waiting,
+    Sockets, Stop, Waiting,
 };
 
 /// A GET request without anything special.
@@ -38,6 +38,7 @@ pub(crate) fn closed(address: SocketAddr, connections: usize, requests_total: u6
             conversation: Conversation::default(),
             pick: Pick::InOrder,
             messages: None,
+            sockets: Sockets::Connection,
         },
         model: Model::Closed { connections },
         stop: Stop::RequestsTotal(requests_total),
