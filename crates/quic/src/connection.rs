@@ -364,12 +364,14 @@ impl Connection {
         self.inner.remote_address()
     }
 
-    /// A datagram has arrived on the socket of a client.
-    pub fn datagram(&mut self, socket: &mut Socket, now: Moment, bytes: &[u8]) {
-        if let Arrival::Of(handle, event) = socket.datagram(now, PEER, bytes)
-            && handle == self.handle
-        {
-            self.arrived(socket, event);
+    /// A datagram has arrived on the socket of a client; says whether it is of this connection.
+    pub fn datagram(&mut self, socket: &mut Socket, now: Moment, bytes: &[u8]) -> bool {
+        match socket.datagram(now, PEER, bytes) {
+            Arrival::Of(handle, event) if handle == self.handle => {
+                self.arrived(socket, event);
+                true
+            }
+            _ => false,
         }
     }
 

@@ -296,8 +296,7 @@ impl Exchange for Http3 {
         };
         let each = self.arriving.0.map_or(bytes.len(), NonZeroUsize::get).max(1);
         for datagram in bytes.chunks(each) {
-            connection.datagram(&mut self.socket, self.now, datagram);
-            self.may_transmit = true;
+            self.may_transmit |= connection.datagram(&mut self.socket, self.now, datagram);
         }
         let event = self.next_event(take_body).inspect_err(|malformed| {
             // What can be said of it on the wire goes with what is sent last.

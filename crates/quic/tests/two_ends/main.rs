@@ -3,13 +3,16 @@
 mod early_requests;
 mod ends;
 
+use loadcurve_plan::{Tls, Verify};
 use loadcurve_quic::connection::{Lost, Windows};
+use loadcurve_quic::{Http3, Settings};
+use loadcurve_tls::Client;
 use loadcurve_wire::{
     Announced, DatagramBytes, Exchange as _, HttpExchange as _, Malformed, QuicEnd, QuicHandshakeKind,
     Readiness,
 };
 
-use crate::ends::{Ends, SECOND, WAY, WINDOWS, request};
+use crate::ends::{Ends, SECOND, WAY, WINDOWS, base, request};
 
 #[test]
 fn a_request_is_answered_after_a_handshake_of_one_round_trip() {
@@ -228,4 +231,20 @@ fn a_handshake_that_the_server_has_begin_again_takes_a_further_round_trip_and_is
     ends.run(4 * WAY);
     assert_eq!((ends.statuses().len(), ends.received.len()), (2, 2));
     assert_eq!(ends.kind(), QuicHandshakeKind::AfterRetry);
+}
+
+#[test]
+fn what_is_of_no_connection_of_a_shared_socket_has_nothing_written() {
+    let tls = Tls { verify: Verify::None, ..Tls::of("localhost") };
+    let client = Client::new(&tls, 1, "h3", true).unwrap();
+    let mut client = Http3::new(1, &Settings::new(client, &WINDOWS, base()).sharing_sockets());
+    client.open();
+    let mut written = Vec::new();
+    while client.has_output() {
+        written.clear();
+        client.protect(&mut written);
+    }
+    // A short header, and whatever ID behind it.
+    let received = client.receive(&[0x41; 40]).unwrap();
+    assert_eq!((received.consumed, received.event, client.has_output()), (40, None, false));
 }
