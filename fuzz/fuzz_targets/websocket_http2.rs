@@ -11,7 +11,7 @@ use std::iter;
 use loadcurve_fuzz::target;
 use loadcurve_wire::{
     Body, Event, Exchange, Http2Error, Http2Settings, HttpExchange, Malformed, MessageKind, Method,
-    Readiness, Refusal, Request, Target, Version, WebSocketHttp2, WebSocketHttp2Settings,
+    PermessageDeflate, Readiness, Refusal, Request, Target, Version, WebSocketHttp2, WebSocketHttp2Settings,
 };
 
 use pieces::{PIECE_LENGTHS, pieces};
@@ -21,9 +21,9 @@ mod pieces;
 const WEBSOCKETS: usize = 3;
 /// A frame of SETTINGS with `SETTINGS_ENABLE_CONNECT_PROTOCOL` = 1.
 const SETTINGS: &[u8] = b"\0\0\x06\x04\0\0\0\0\0\0\x08\0\0\0\x01";
-/// Frames of HEADERS with status 200 of the static table.
-const OPENED: &[u8] =
-    b"\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x01\x01\x04\0\0\0\x03\x88\0\0\x01\x01\x04\0\0\0\x05\x88";
+/// Frames of HEADERS with status 200 of the static table, the last of which agrees to compress messages.
+const OPENED: &[u8] = b"\0\0\x01\x01\x04\0\0\0\x01\x88\0\0\x01\x01\x04\0\0\0\x03\x88\
+    \0\0\x2e\x01\x04\0\0\0\x05\x88\0\x18sec-websocket-extensions\x12permessage-deflate";
 
 target!(|input: &[u8]| {
     let Some((piece_lengths, bytes)) = input.split_first_chunk::<PIECE_LENGTHS>() else { return };
@@ -81,7 +81,8 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>, is_opened: bool) -> Ends
         is_chunked: false,
     };
     let http2 = Http2Settings { header_bytes: 300, ..Http2Settings::default() };
-    let settings = WebSocketHttp2Settings::new(&request, MessageKind::Text, 1, http2);
+    let offer = PermessageDeflate::offer("permessage-deflate").ok();
+    let settings = WebSocketHttp2Settings::new(&request, offer, MessageKind::Text, 1, http2);
     let mut exchange = WebSocketHttp2::new(WEBSOCKETS, &settings.expect("the request is sound"));
     exchange.open();
     exchange.receive(SETTINGS).expect("settings are sound");

@@ -4,18 +4,18 @@ use loadcurve_plan::HttpLoad;
 use loadcurve_record::{Recorder, Spared};
 use serde::Serialize;
 
-/// The compression of the messages of a load, over all its connections, warm-up included.
+/// The compression of the messages of a load, over all its WebSockets, warm-up included.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)] // The fields are the figures of their names.
 pub struct CompressionSummary {
     pub agreed: Vec<Agreed>,
-    /// Connections whose server has declined, so that their messages were not compressed.
+    /// WebSockets whose server has declined, so that their messages were not compressed.
     pub declined: u64,
     pub sent: Spared,
     pub received: Spared,
 }
 
-/// On how many connections this was agreed on.
+/// On how many connections this was agreed on, or WebSockets where a connection of HTTP/2 has several.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Agreed {

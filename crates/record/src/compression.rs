@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Over all connections of a load that have offered compression, warm-up included.
+/// Over all WebSockets of a load that have offered compression, warm-up included.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Compression {
-    /// On how many connections the server has agreed to what, in the order of the texts.
+    /// On how many WebSockets the server has agreed to what, in the order of the texts.
     pub agreed: Vec<(String, u64)>,
     /// On how many it has agreed to none.
     pub declined: u64,
@@ -28,18 +28,18 @@ pub struct Spared {
 }
 
 impl Compression {
-    /// The server has agreed to this on a number of connections.
-    pub fn agree(&mut self, text: &str, connections: u64) {
+    /// The server has agreed to this on a number of WebSockets.
+    pub fn agree(&mut self, text: &str, websockets: u64) {
         match self.agreed.binary_search_by(|(known, _)| known.as_str().cmp(text)) {
-            Ok(at) => self.agreed[at].1 += connections,
-            Err(at) => self.agreed.insert(at, (text.to_owned(), connections)),
+            Ok(at) => self.agreed[at].1 += websockets,
+            Err(at) => self.agreed.insert(at, (text.to_owned(), websockets)),
         }
     }
 
     /// Adds what another one has counted.
     pub fn merge(&mut self, other: &Self) {
-        for (text, connections) in &other.agreed {
-            self.agree(text, *connections);
+        for (text, websockets) in &other.agreed {
+            self.agree(text, *websockets);
         }
         self.declined += other.declined;
         self.sent.merge(other.sent);
@@ -61,7 +61,7 @@ mod tests {
     use super::{Compression, Spared};
 
     #[test]
-    fn connections_add_up_by_what_was_agreed_on_in_whatever_order_they_merge() {
+    fn websockets_add_up_by_what_was_agreed_on_in_whatever_order_they_merge() {
         let one = |text: Option<&str>, bytes| {
             let mut one = Compression { declined: u64::from(text.is_none()), ..Compression::default() };
             if let Some(text) = text {

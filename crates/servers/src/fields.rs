@@ -13,6 +13,10 @@ const AUTHORITY: usize = 3;
 /// What a tunnel carries (RFC 8441 §4).
 const PROTOCOL: usize = 4;
 
+/// A WebSocket is asked for in a version that is not spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UnknownVersion;
+
 /// The fields of one block, as HTTP/2 and HTTP/3 have them. Memory is reused.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
@@ -22,6 +26,8 @@ pub(crate) struct Fields {
     /// Whether the content is a call of gRPC.
     pub(crate) is_grpc: bool,
     websocket_version: Vec<u8>,
+    /// What is offered of extensions of WebSocket, joined by commas.
+    websocket_offers: Vec<u8>,
     protocol: Vec<u8>,
     authority: Vec<u8>,
     host: Option<Vec<u8>>,
@@ -41,6 +47,7 @@ impl Fields {
         self.content_length = None;
         self.is_grpc = false;
         self.websocket_version.clear();
+        self.websocket_offers.clear();
         self.protocol.clear();
         self.has_pseudo = [false; 5];
         self.has_regular = false;
@@ -102,6 +109,13 @@ impl Fields {
                 self.websocket_version.extend_from_slice(value);
                 true
             }
+            b"sec-websocket-extensions" => {
+                if !self.websocket_offers.is_empty() {
+                    self.websocket_offers.push(b',');
+                }
+                self.websocket_offers.extend_from_slice(value);
+                true
+            }
             b"content-length" => {
                 let length = decimal(value);
                 let is_other = self.content_length.is_some_and(|earlier| Some(earlier) != length);
@@ -129,10 +143,13 @@ impl Fields {
         self.has_pseudo[PROTOCOL]
     }
 
-    /// Whether this request is for a WebSocket over HTTP/2 (RFC 8441 §5); where it is, whether in the version that is spoken.
-    pub(crate) fn websocket(&self) -> Option<bool> {
+    /// Whether this request is for a WebSocket over HTTP/2 (RFC 8441 §5); where it is, what it offers of extensions in the version
+    /// that is spoken.
+    pub(crate) fn websocket(&self) -> Option<Result<&str, UnknownVersion>> {
         let is_websocket = self.has_pseudo[PROTOCOL] && self.protocol.eq_ignore_ascii_case(b"websocket");
-        is_websocket.then(|| self.websocket_version == b"13")
+        let is_known = self.websocket_version == b"13";
+        let offers = str::from_utf8(&self.websocket_offers).unwrap_or_default();
+        is_websocket.then_some(if is_known { Ok(offers) } else { Err(UnknownVersion) })
     }
 
     /// Whether this is a request that names its host, in one way or two that agree (RFC 9114 §4.3.1).

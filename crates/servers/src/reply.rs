@@ -5,8 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use loadcurve_wire::PermessageDeflate;
 
 use crate::http::Status;
+use crate::websocket::accepted;
 
 /// The bodies of files by the path that a request names, such as `/pictures/a.png`.
 pub type Content = HashMap<String, Arc<[u8]>>;
@@ -53,8 +55,8 @@ pub enum Ending {
 pub enum Echoes {
     /// Each message of a call of gRPC.
     Messages,
-    /// Each message of a WebSocket.
-    WebSocket,
+    /// Each message of a WebSocket, and how they may be compressed, if they may.
+    WebSocket(Option<PermessageDeflate>),
 }
 
 /// The parts of an answer.
@@ -125,10 +127,11 @@ impl Reply {
         Self { grpc_status: Some(GRPC_UNIMPLEMENTED), ..Self::plain(Status::Ok) }
     }
 
-    /// The reply to a request for a WebSocket over HTTP/2: it is open, and its messages are echoed.
+    /// The reply to a request for a WebSocket over HTTP/2, with these offers of extensions: it is open, and its messages are
+    /// echoed.
     #[must_use]
-    pub fn to_websocket() -> Self {
-        Self { echoes: Some(Echoes::WebSocket), ..Self::plain(Status::Ok) }
+    pub fn to_websocket(offers: &str) -> Self {
+        Self { echoes: Some(Echoes::WebSocket(accepted(offers))), ..Self::plain(Status::Ok) }
     }
 
     /// The same, as this outcome has it.

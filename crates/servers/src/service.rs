@@ -15,9 +15,10 @@ pub trait Service {
         Reply::to_call(1)
     }
 
-    /// The reply to a request for a WebSocket at this target, over HTTP/2; asked as the other ones.
-    fn reply_to_websocket(&mut self, _target: &[u8]) -> Reply {
-        Reply::to_websocket()
+    /// The reply to a request for a WebSocket at this target, over HTTP/2, with these offers of extensions; asked as the other
+    /// ones.
+    fn reply_to_websocket(&mut self, _target: &[u8], offers: &str) -> Reply {
+        Reply::to_websocket(offers)
     }
 
     /// What becomes of the next request that is whole.

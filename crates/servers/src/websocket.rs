@@ -56,7 +56,7 @@ pub fn upgrade(request: &str, may_deflate: bool) -> Option<Upgrade> {
         && value("Sec-WebSocket-Version") == Some("13");
     let key = value("Sec-WebSocket-Key").filter(|_| is_upgrade)?;
     let offers = value("Sec-WebSocket-Extensions").filter(|_| may_deflate).unwrap_or_default();
-    let agreed = offers.split(',').find_map(|offer| agreed_on(PermessageDeflate::offer(offer.trim()).ok()?));
+    let agreed = accepted(offers);
     let extension =
         agreed.map(|agreed| format!("Sec-WebSocket-Extensions: {agreed}\r\n")).unwrap_or_default();
     let head = format!(
@@ -64,6 +64,11 @@ pub fn upgrade(request: &str, may_deflate: bool) -> Option<Upgrade> {
         accept_of(key.as_bytes())
     );
     Some(Upgrade { head, is_deflated: agreed.is_some() })
+}
+
+/// The first of these offers of extensions that can be accepted, as it is answered.
+pub(crate) fn accepted(offers: &str) -> Option<PermessageDeflate> {
+    offers.split(',').find_map(|offer| agreed_on(PermessageDeflate::offer(offer.trim()).ok()?))
 }
 
 /// What of an offer lets compressed messages go back as they come: neither side keeps anything from message to message, and the

@@ -243,7 +243,7 @@ impl<E: HttpExchange<Carrier = Stream>> HttpExchange for Tls<E> {
         self.inner.take_counts()
     }
 
-    fn take_compression_counts(&mut self) -> Option<CompressionCounts> {
+    fn take_compression_counts(&mut self) -> Vec<CompressionCounts> {
         self.inner.take_compression_counts()
     }
 }

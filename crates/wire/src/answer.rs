@@ -8,6 +8,7 @@ use std::num::NonZeroU16;
 
 use crate::error::{AnswerError, Malformed, Section};
 use crate::grpc_status::{GrpcCoding, GrpcStatus};
+use crate::websocket::Choice;
 
 pub(crate) use end_message::EndMessage;
 pub(crate) use meaning::Meaning;
@@ -21,6 +22,8 @@ pub(crate) struct Head {
     pub(crate) grpc_status: Option<GrpcStatus>,
     /// How messages of gRPC are compressed that are.
     pub(crate) grpc_coding: GrpcCoding,
+    /// What is chosen for the WebSocket that the answer opens, if it does.
+    pub(crate) websocket: Choice,
     /// The first thing that may be in no response.
     pub(crate) problem: Option<Malformed>,
     has_regular: bool,
@@ -41,6 +44,16 @@ impl Head {
             Meaning::GrpcStatus(status) => {
                 self.has_regular = true;
                 self.grpc_status = Some(status);
+                return;
+            }
+            Meaning::WebSocketExtensions(extensions) => {
+                self.has_regular = true;
+                self.websocket.extensions(extensions);
+                return;
+            }
+            Meaning::WebSocketSubprotocol(subprotocol) => {
+                self.has_regular = true;
+                self.websocket.subprotocol(subprotocol);
                 return;
             }
             Meaning::Status(_) if self.has_regular => Some(AnswerError::LatePseudoField.into()),

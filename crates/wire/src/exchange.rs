@@ -270,9 +270,10 @@ pub trait HttpExchange: Exchange<Answer = Response> {
         None
     }
 
-    /// The same of the compression of messages; nothing where none was offered, or before that was answered.
-    fn take_compression_counts(&mut self) -> Option<CompressionCounts> {
-        None
+    /// The same of the compression of messages, by what was agreed on; nothing where none was offered, or before that was
+    /// answered.
+    fn take_compression_counts(&mut self) -> Vec<CompressionCounts> {
+        Vec::new()
     }
 
     /// The same of HTTP/3 and of the QUIC below.

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::{self, Display, Formatter};
 use std::str;
 
-use crate::error::{DeflateError, Malformed, WebSocketError};
+use crate::error::{DeflateError, WebSocketError};
 
 /// The name of the extension.
 const NAME: &str = "permessage-deflate";
@@ -56,21 +56,6 @@ impl PermessageDeflate {
         read(text.as_bytes()).map_err(|_| InvalidOffer)
     }
 
-    /// Reads the server's answer to this offer: all values of Sec-WebSocket-Extensions, joined by commas. Nothing where it
-    /// accepts none.
-    pub(crate) fn answered(self, values: &[u8]) -> Result<Option<Self>, Malformed> {
-        if values.trim_ascii().is_empty() {
-            return Ok(None);
-        }
-        let name = values.split(|byte| matches!(byte, b';' | b',')).next().unwrap_or_default();
-        if name.trim_ascii() != NAME.as_bytes() {
-            return Err(WebSocketError::Extension.into());
-        }
-        let agreed = read(values).map_err(WebSocketError::Deflate)?;
-        self.accepts(agreed).map_err(WebSocketError::Deflate)?;
-        Ok(Some(agreed))
-    }
-
     /// Whether an answer is one to this offer (RFC 7692 §7.1.1 and §7.1.2). A server may ask for less of itself, and of the client no
     /// window that nobody has offered.
     fn accepts(self, answer: Self) -> Result<(), DeflateError> {
@@ -94,6 +79,59 @@ impl PermessageDeflate {
     pub(crate) fn client_bits(self, offer: Self) -> u8 {
         let bits = |parameters: Self| parameters.client_max_window_bits.flatten().unwrap_or(WINDOW_BITS_MAX);
         bits(self).min(bits(offer))
+    }
+}
+
+/// What an answer says of extensions, whatever was offered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Extensions {
+    #[default]
+    Absent,
+    Deflate(PermessageDeflate),
+    /// The same with something that it cannot have, or with another extension behind it.
+    Wrong(DeflateError),
+    Other,
+}
+
+impl Extensions {
+    /// What one field says.
+    pub(crate) fn of(value: &[u8]) -> Self {
+        let name = value.split(|byte| matches!(byte, b';' | b',')).next().unwrap_or_default();
+        if value.trim_ascii().is_empty() {
+            Self::Absent
+        } else if name.trim_ascii() != NAME.as_bytes() {
+            Self::Other
+        } else {
+            read(value).map_or_else(Self::Wrong, Self::Deflate)
+        }
+    }
+
+    /// What this and the next field say, which are one list (RFC 6455 §11.3.2).
+    pub(crate) fn and(self, next: Self) -> Self {
+        match (self, next) {
+            (Self::Absent, one) | (one, Self::Absent) => one,
+            (Self::Other, _) => Self::Other,
+            (Self::Deflate(_) | Self::Wrong(_), _) => Self::Wrong(DeflateError::Answer),
+        }
+    }
+
+    /// What both sides agree on, where this answers an offer, or none.
+    ///
+    /// # Errors
+    /// It does not answer that.
+    pub(crate) fn answering(
+        self,
+        offer: Option<PermessageDeflate>,
+    ) -> Result<Option<PermessageDeflate>, WebSocketError> {
+        match (self, offer) {
+            (Self::Absent, _) => Ok(None),
+            (Self::Deflate(agreed), Some(offer)) => {
+                offer.accepts(agreed)?;
+                Ok(Some(agreed))
+            }
+            (Self::Wrong(error), Some(_)) => Err(error.into()),
+            (Self::Deflate(_) | Self::Wrong(_), None) | (Self::Other, _) => Err(WebSocketError::Extension),
+        }
     }
 }
 
@@ -172,19 +210,20 @@ fn window_bits(value: &[u8]) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{InvalidOffer, PermessageDeflate};
-    use crate::error::{DeflateError, Malformed, WebSocketError};
+    use super::{Extensions, InvalidOffer, PermessageDeflate};
+    use crate::error::{DeflateError, WebSocketError};
 
     const PLAIN: &str = "permessage-deflate";
 
-    fn answered(offer: &str, answer: &str) -> Result<Option<String>, Malformed> {
+    fn answered(offer: &str, answer: &str) -> Result<Option<String>, WebSocketError> {
         let offer = PermessageDeflate::offer(offer).unwrap();
-        offer.answered(answer.as_bytes()).map(|agreed| agreed.map(|agreed| agreed.to_string()))
+        let agreed = Extensions::of(answer.as_bytes()).answering(Some(offer))?;
+        Ok(agreed.map(|agreed| agreed.to_string()))
     }
 
     fn refused(offer: &str, answer: &str) -> DeflateError {
         match answered(offer, answer) {
-            Err(Malformed::WebSocket(WebSocketError::Deflate(error))) => error,
+            Err(WebSocketError::Deflate(error)) => error,
             other => panic!("{other:?}"),
         }
     }
@@ -276,7 +315,29 @@ mod tests {
             assert_eq!(found, error, "{offer:?} answered by {answer:?}");
         }
         let other = answered(PLAIN, "permessage-bzip2");
-        assert_eq!(other, Err(WebSocketError::Extension.into()));
+        assert_eq!(other, Err(WebSocketError::Extension));
+    }
+
+    #[test]
+    fn several_fields_are_one_list_of_which_the_first_extension_decides() {
+        let of = |fields: [&str; 2]| {
+            let [first, second] = fields.map(|field| Extensions::of(field.as_bytes()));
+            first.and(second).answering(PermessageDeflate::offer(PLAIN).ok())
+        };
+        assert_eq!(of([" ", PLAIN]), Ok(PermessageDeflate::offer(PLAIN).ok()));
+        assert_eq!(of([PLAIN, ""]), Ok(PermessageDeflate::offer(PLAIN).ok()));
+        assert_eq!(of([PLAIN, PLAIN]), Err(WebSocketError::Deflate(DeflateError::Answer)));
+        assert_eq!(of([PLAIN, "other"]), Err(WebSocketError::Deflate(DeflateError::Answer)));
+        assert_eq!(of(["other", PLAIN]), Err(WebSocketError::Extension));
+    }
+
+    #[test]
+    fn without_an_offer_any_extension_is_one_too_many() {
+        for answer in [PLAIN, "permessage-deflate; mystery", "other"] {
+            let answer = Extensions::of(answer.as_bytes()).answering(None);
+            assert_eq!(answer, Err(WebSocketError::Extension));
+        }
+        assert_eq!(Extensions::of(b"").answering(None), Ok(None));
     }
 
     #[test]

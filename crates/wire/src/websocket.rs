@@ -26,6 +26,7 @@ mod handshake;
 mod http2;
 mod incoming;
 mod marker;
+mod offer;
 mod random;
 mod template;
 mod text;
@@ -48,10 +49,12 @@ use crate::response::Response;
 use answer_id::Ids;
 use close::Close;
 use compression::Compression;
-use frame::{Opcode, write_control, write_header};
+use frame::{Opcode, write_control};
 use handshake::{Progress, Upgrading};
 use incoming::{ANSWERED, Incoming, Said};
 use random::Random;
+
+pub(crate) use offer::{Choice, Subprotocol};
 
 pub use accept::accept_of;
 pub use answer_id::{AnswerId, ID_PLACE};
@@ -233,26 +236,14 @@ impl<const FANS_OUT: bool> Exchange for WebSocket<FANS_OUT> {
         let opcode = opcode_of(self.settings.kind);
         let key = self.random.mask();
         let id = self.ids.as_mut().map(|ids| ids.next(tag));
-        let opens = FANS_OUT || id.is_some();
-        let marker = id.as_ref().map_or(open.filter(|_| FANS_OUT).unwrap_or_default(), |id| id);
-        let (before, behind) = template.parts(opens);
-        let body_bytes = (before.len() + behind.len()) as u64 + template.following_bytes;
+        let open = match &id {
+            Some(id) => Some(&id[..]),
+            None => FANS_OUT.then(|| open.unwrap_or_default()),
+        };
         if !FANS_OUT {
             self.awaited.push_back(tag);
         }
-        if let Some(window_bits) = self.compression.window_bits
-            && let Some(deflated) = template.deflated(window_bits, opens)
-        {
-            self.compression.write(deflated, body_bytes, (opcode, key), marker, to);
-            return;
-        }
-        write_header(opcode, body_bytes + marker.len() as u64, key, to);
-        let begin = to.len();
-        to.extend_from_slice(before);
-        to.extend_from_slice(marker);
-        to.extend_from_slice(behind);
-        let sent_bytes = (to.len() - begin) as u64;
-        mask(&mut to[begin..], key, 0);
+        let sent_bytes = self.compression.write_message(template, open, (opcode, key), to);
         if template.following_bytes > 0 {
             self.upload = Some(Upload { tag, key, sent_bytes, offset: 0, length: template.following_bytes });
         }
@@ -348,8 +339,8 @@ impl<const FANS_OUT: bool> HttpExchange for WebSocket<FANS_OUT> {
         self.begin(tag, template, target, to);
     }
 
-    fn take_compression_counts(&mut self) -> Option<CompressionCounts> {
-        self.compression.take()
+    fn take_compression_counts(&mut self) -> Vec<CompressionCounts> {
+        self.compression.take().into_iter().collect()
     }
 }
 
@@ -366,7 +357,7 @@ impl<const FANS_OUT: bool> WebSocket<FANS_OUT> {
                 Progress::UnderWay => return Ok(Received { consumed: bytes.len(), event: None }),
                 Progress::Upgraded { consumed: of_head, deflate } => {
                     consumed = of_head;
-                    self.compression.agree(self.settings.handshake.deflate, deflate);
+                    self.compression.agree(self.settings.handshake.offer.deflate, deflate);
                     if deflate.is_some() {
                         self.incoming.take_compressed();
                     }

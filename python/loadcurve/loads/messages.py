@@ -114,10 +114,10 @@ class MessagesTable(LoadTable):
         ),
         Planned("messages"),
         OfMessages((WEBSOCKET,)),
-        OnlyOver((HTTP1_1,)),
+        OnlyOver((HTTP1_1, HTTP2)),
         OWN_MESSAGES,
     ] = None
-    """With WebSocket over HTTP/1.1: an offer to compress messages (RFC 7692), as the handshake has it:
+    """With WebSocket: an offer to compress messages (RFC 7692), as the handshake has it:
     "permessage-deflate", or with parameters such as "; server_no_context_takeover". Each message is deflated
     once, by itself. Nothing is offered unless it is set.
     """

@@ -8,7 +8,7 @@ from loadcurve.record import Count, Many, Record, contradiction
 
 
 class Agreed(Record):
-    """On how many connections this was agreed on."""
+    """On how many connections this was agreed on, or WebSockets where one connection of HTTP/2 has several."""
 
     extension: str
     """As the server has answered the offer, such as ``permessage-deflate``."""
@@ -32,10 +32,10 @@ class Spared(Record):
 
 
 class CompressionResult(Record):
-    """What was agreed on, and what it spared, over all connections of a load, warm-up included."""
+    """What was agreed on, and what it spared, over all WebSockets of a load, warm-up included."""
 
     agreed: Many[Agreed]
     declined: Count
-    """Connections whose server has declined, so that nothing was compressed on them."""
+    """WebSockets whose server has declined, so that nothing was compressed on them."""
     sent: Spared
     received: Spared

@@ -30,8 +30,7 @@ pub(crate) fn websocket_settings(
     work: &Http,
     websocket: &plan::WebSocket,
 ) -> Result<WebSocketSettings, StartError> {
-    let offer = websocket.extension.as_deref().map(PermessageDeflate::offer).transpose();
-    let offer = offer.map_err(|invalid| StartError::Plan(invalid.to_string()))?;
+    let offer = offered(websocket)?;
     let answer_id = match &websocket.answer_id {
         Some(name) => {
             given(work)?.iter().try_for_each(require_id)?;
@@ -67,7 +66,16 @@ pub(crate) fn websocket_http2_settings(
     websocket: &plan::WebSocket,
     http2: Http2Settings,
 ) -> Result<WebSocketHttp2Settings, StartError> {
-    settings(work, websocket, |request, kind, seed| WebSocketHttp2Settings::new(request, kind, seed, http2))
+    let offer = offered(websocket)?;
+    settings(work, websocket, |request, kind, seed| {
+        WebSocketHttp2Settings::new(request, offer, kind, seed, http2)
+    })
+}
+
+/// The compression that is offered, if any.
+fn offered(websocket: &plan::WebSocket) -> Result<Option<PermessageDeflate>, StartError> {
+    let offer = websocket.extension.as_deref().map(PermessageDeflate::offer).transpose();
+    offer.map_err(|invalid| StartError::Plan(invalid.to_string()))
 }
 
 /// What `make` makes of the request for a WebSocket, of what its messages are, and of a seed.
@@ -147,16 +155,16 @@ fn require_within(file: &BodyFile, path: &Path) -> Result<(), StartError> {
     )))
 }
 
-/// Adds what was counted of a connection's compression to what is counted of all.
-pub(super) fn add(all: &mut Compression, connection: &CompressionCounts) {
-    match connection.agreed {
-        Some(agreed) => all.agree(&agreed.to_string(), 1),
-        None => all.declined += 1,
+/// Adds what was counted of the compression of WebSockets that agreed alike to what is counted of all.
+pub(super) fn add(all: &mut Compression, alike: &CompressionCounts) {
+    match alike.agreed {
+        Some(agreed) => all.agree(&agreed.to_string(), alike.websockets),
+        None => all.declined += alike.websockets,
     }
     let spared =
         |Spared { messages, bytes, compressed_bytes }| record::Spared { messages, bytes, compressed_bytes };
-    all.sent.merge(spared(connection.sent));
-    all.received.merge(spared(connection.received));
+    all.sent.merge(spared(alike.sent));
+    all.received.merge(spared(alike.received));
 }
 
 /// Sees that the message of a request is UTF-8: a server closes the connection of a text that is not.

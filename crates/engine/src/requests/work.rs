@@ -108,7 +108,7 @@ impl<E: HttpExchange> Work for RequestSource<E> {
         if is_established && let Some(counts) = exchange.take_counts() {
             add(&mut recorder.multiplexing, &counts);
         }
-        if let Some(counts) = exchange.take_compression_counts() {
+        for counts in exchange.take_compression_counts() {
             websocket::add(&mut recorder.compression, &counts);
         }
         if let Some(counts) = exchange.take_http3_counts() {

@@ -290,7 +290,7 @@ table! {
     }
     CompressionDeclined {
         code: "compression_declined", kind: Kind::Note,
-        meaning: "connections whose server declined to compress the messages of WebSocket, which were sent uncompressed",
+        meaning: "WebSockets whose server declined to compress their messages, which were sent uncompressed",
     }
     TooFewSamples {
         code: "too_few_samples", kind: Kind::Note,

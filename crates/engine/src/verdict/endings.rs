@@ -93,9 +93,9 @@ impl Verdict {
     /// A load that was to be compressed, and is not, measures something else.
     pub(super) fn note_declined(&mut self, evidence: &Evidence) {
         if evidence.declined > 0 {
-            let connections = grouped(evidence.declined);
+            let websockets = grouped(evidence.declined);
             let text = format!(
-                "the server declined to compress messages on {connections} connections: these were sent and answered without; \
+                "the server declined to compress messages on {websockets} WebSockets: these were sent and answered without; \
                  see what its settings allow of permessage-deflate"
             );
             self.note(Code::CompressionDeclined, text);

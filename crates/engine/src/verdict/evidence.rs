@@ -60,7 +60,7 @@ pub(crate) struct Evidence {
     pub(crate) ports: Option<String>,
     /// `None` where requests arrive on a schedule.
     pub(crate) kept_up: Option<KeptUp>,
-    /// Connections whose server has declined to compress messages.
+    /// WebSockets whose server has declined to compress messages.
     pub(crate) declined: u64,
     /// `None` where messages do not go to subscribers.
     pub(crate) fan_out: Option<FanOutEvidence>,

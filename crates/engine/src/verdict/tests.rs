@@ -106,13 +106,12 @@ fn sound_loads_are_valid_without_a_reason_and_without_a_note() {
 }
 
 #[test]
-fn connections_that_were_to_be_compressed_and_are_not_are_a_note() {
+fn websockets_that_were_to_be_compressed_and_are_not_are_a_note() {
     let evidence = Evidence { declined: 50, ..closed() };
     let Verdict { status, reasons, notes } = Verdict::of(&evidence);
     assert_eq!((status, reasons.len()), (Status::Valid, 0));
     assert!(
-        text_of(&notes, Code::CompressionDeclined)
-            .contains("declined to compress messages on 50 connections")
+        text_of(&notes, Code::CompressionDeclined).contains("declined to compress messages on 50 WebSockets")
     );
 }
 

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{self, FrameHeader, flag, kind};
+use loadcurve_wire::h2::hpack;
+use loadcurve_wire::{ErrorCode, PermessageDeflate};
 
 use crate::http::Status;
 use crate::reply::{Echoes, Ending, Reply};
@@ -38,7 +39,7 @@ impl Answer {
         answer.append_status();
         if answer.reply.grpc_status.is_some() {
             answer.append(&GRPC_CONTENT_TYPE);
-        } else if answer.reply.echoes != Some(Echoes::WebSocket) {
+        } else if !matches!(answer.reply.echoes, Some(Echoes::WebSocket(_))) {
             // What opens a tunnel has no length (RFC 9110 §8.6).
             answer.append(&CONTENT_LENGTH);
             answer.append_counted(answer.reply.stated_bytes());
@@ -106,7 +107,12 @@ impl Answer {
 
     /// Appends the HEADERS frame of an answer that more follows, whatever that is.
     pub(super) fn write_first_head(&self, stream: u32, prefix: &[u8], to: &mut Vec<u8>) {
-        self.write_headers((stream, flag::END_HEADERS), prefix, &[], to);
+        let agreed = match self.reply.echoes {
+            Some(Echoes::WebSocket(agreed)) => agreed.map(agreement),
+            _ => None,
+        };
+        let agreement = agreed.as_deref().unwrap_or_default();
+        self.write_headers((stream, flag::END_HEADERS), prefix, agreement, to);
     }
 
     #[inline]
@@ -133,6 +139,13 @@ impl Answer {
         }
         is_last
     }
+}
+
+/// The field that says how the messages of a WebSocket may be compressed.
+fn agreement(agreed: PermessageDeflate) -> Vec<u8> {
+    let mut field = Vec::new();
+    hpack::write_plain(b"sec-websocket-extensions", agreed.to_string().as_bytes(), &mut field);
+    field
 }
 
 /// The block that ends a call of gRPC: its status.

@@ -60,7 +60,9 @@ impl Echo {
     pub(super) fn of(echoes: Echoes) -> Self {
         let source = match echoes {
             Echoes::Messages => Source::Call(GrpcMessages::default()),
-            Echoes::WebSocket => Source::WebSocket { echo: websocket::Echo::default(), unsent_bytes: 0 },
+            Echoes::WebSocket(agreed) => {
+                Source::WebSocket { echo: websocket::Echo::deflated(agreed.is_some()), unsent_bytes: 0 }
+            }
         };
         Self {
             window: WINDOW_BYTES,

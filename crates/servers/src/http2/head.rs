@@ -2,7 +2,7 @@
 
 use loadcurve_wire::h2::hpack::{DEFAULT_TABLE_BYTES, Decoder, HpackError};
 
-use crate::fields::Fields;
+use crate::fields::{Fields, UnknownVersion};
 use crate::http::Status;
 use crate::reply::Reply;
 use crate::service::Service;
@@ -73,8 +73,8 @@ impl HeadReader {
         }
         let Fields { method, path, content_length, is_grpc, .. } = &self.fields;
         let reply = match self.fields.websocket() {
-            Some(true) => service.reply_to_websocket(path),
-            Some(false) => Reply::plain(Status::BadRequest),
+            Some(Ok(offers)) => service.reply_to_websocket(path, offers),
+            Some(Err(UnknownVersion)) => Reply::plain(Status::BadRequest),
             None if *is_grpc => service.reply_to_call(),
             None => service.reply(method, path),
         };

@@ -37,8 +37,8 @@ impl Service for Streams<'_> {
     }
 
     /// Messages go to others over HTTP/1.1 alone.
-    fn reply_to_websocket(&mut self, target: &[u8]) -> Reply {
-        if target == BROADCAST { Reply::plain(Status::NotFound) } else { Reply::to_websocket() }
+    fn reply_to_websocket(&mut self, target: &[u8], offers: &str) -> Reply {
+        if target == BROADCAST { Reply::plain(Status::NotFound) } else { Reply::to_websocket(offers) }
     }
 
     #[inline]

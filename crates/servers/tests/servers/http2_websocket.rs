@@ -4,8 +4,8 @@ use loadcurve_servers::http2::{Connection, Output};
 use loadcurve_wire::ErrorCode;
 use loadcurve_wire::h2::frame::{flag, kind};
 use loadcurve_wire::{
-    Body, Event, Exchange as _, Http2Settings, HttpExchange as _, MessageKind, Method, Readiness, Request,
-    Target, Version, WebSocketHttp2, WebSocketHttp2Settings,
+    Body, Event, Exchange as _, Http2Settings, HttpExchange as _, MessageKind, Method, PermessageDeflate,
+    Readiness, Request, Target, Version, WebSocketHttp2, WebSocketHttp2Settings,
 };
 
 use crate::frames::{Conversation, Memory, Sent, block};
@@ -137,7 +137,7 @@ fn a_client_is_given_more_when_what_it_sent_was_sent_back_and_not_before() {
 }
 
 #[test]
-fn a_client_of_our_own_has_its_messages_echoed_and_closes_its_websockets() {
+fn a_client_of_our_own_has_its_compressed_messages_echoed_and_closes_its_websockets() {
     let request = Request {
         version: Version::Http11,
         method: Method::GET,
@@ -147,8 +147,10 @@ fn a_client_of_our_own_has_its_messages_echoed_and_closes_its_websockets() {
         body: Body::Bytes(b"a message"),
         is_chunked: false,
     };
-    let settings =
-        WebSocketHttp2Settings::new(&request, MessageKind::Text, 1, Http2Settings::default()).unwrap();
+    let offer =
+        PermessageDeflate::offer("permessage-deflate; server_max_window_bits=10; client_max_window_bits");
+    let (offer, http2) = (offer.ok(), Http2Settings::default());
+    let settings = WebSocketHttp2Settings::new(&request, offer, MessageKind::Text, 1, http2).unwrap();
     let template = WebSocketHttp2::template(&request).unwrap();
     let mut client = WebSocketHttp2::new(3, &settings);
     client.open();
@@ -161,7 +163,7 @@ fn a_client_of_our_own_has_its_messages_echoed_and_closes_its_websockets() {
             let received = client.receive(rest).unwrap();
             rest = &rest[received.consumed..];
             if let Some(Event::Answered(tag, response)) = received.event {
-                answered.push((tag, response.body_bytes));
+                answered.push((tag, response.inflated_bytes));
             }
         }
         to_client.clear();
@@ -178,6 +180,10 @@ fn a_client_of_our_own_has_its_messages_echoed_and_closes_its_websockets() {
     }
     // In the first turn they are asked for, and what answers those of the last one is not read.
     assert_eq!(answered.len(), 3 * (20 - 2));
-    assert!(answered.iter().all(|(_, bytes)| *bytes == b"a message".len() as u64));
+    assert!(answered.iter().all(|(_, bytes)| *bytes == Some(b"a message".len() as u64)));
+    let [counts] = client.take_compression_counts()[..] else { panic!("one agreement") };
+    let agreed = "permessage-deflate; server_no_context_takeover; client_no_context_takeover; \
+                  server_max_window_bits=10; client_max_window_bits=10";
+    assert_eq!((counts.websockets, counts.agreed), (3, PermessageDeflate::offer(agreed).ok()));
     assert!(server.is_idle());
 }

@@ -4,6 +4,8 @@ use crate::bytes::{is_text, is_token};
 use crate::error::{AnswerError, Malformed};
 use crate::framing::FramingFields;
 use crate::grpc_status::{GrpcCoding, GrpcStatus};
+use crate::permessage_deflate::Extensions;
+use crate::websocket::Subprotocol;
 
 /// What one field says to a client. A field of the dynamic table is understood once, when it is put there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +18,9 @@ pub(crate) enum Meaning {
     GrpcMessage,
     /// In which way messages of gRPC are compressed.
     GrpcEncoding(GrpcCoding),
+    /// What is chosen for a WebSocket.
+    WebSocketExtensions(Extensions),
+    WebSocketSubprotocol(Subprotocol),
     Regular,
     /// It may be in no response.
     Forbidden(Malformed),
@@ -44,6 +49,8 @@ impl Meaning {
             b"grpc-status" => Self::GrpcStatus(GrpcStatus::of_field(value)),
             b"grpc-message" => Self::GrpcMessage,
             b"grpc-encoding" => Self::GrpcEncoding(GrpcCoding::of_field(value)),
+            b"sec-websocket-extensions" => Self::WebSocketExtensions(Extensions::of(value)),
+            b"sec-websocket-protocol" => Self::WebSocketSubprotocol(Subprotocol::of(value)),
             _ => Self::Regular,
         }
     }

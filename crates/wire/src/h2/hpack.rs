@@ -12,5 +12,6 @@ pub use crate::compression::huffman::{decode as decode_huffman, encode as encode
 pub use crate::error::HpackError;
 pub use crate::h2::settings::DEFAULT_TABLE_BYTES;
 pub use decoder::Decoder;
+pub use encoder::write_plain;
 
-pub(crate) use encoder::{EncodedField, Encoder, Part, write_plain};
+pub(crate) use encoder::{EncodedField, Encoder, Part};

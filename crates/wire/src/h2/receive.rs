@@ -241,13 +241,16 @@ impl Http2 {
                 stream.grpc_coding = head.grpc_coding;
                 // No limit of a block comes near to that.
                 stream.header_bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+                self.tunnels.keep_choice(tag, head.websocket);
             }
             Ok(Block::Trailers | Block::Interim) => stream.framing_bytes += bytes.len() as u64,
         }
         if ends_stream {
             return Ok(self.answered(tag, head.grpc_status));
         }
-        Ok((!ends_directly(following, id)).then_some(Event::Begun(tag)))
+        // What comes on a tunnel cannot be read before it is known to be open.
+        let is_said = self.tunnels.are_open || !ends_directly(following, id);
+        Ok(is_said.then_some(Event::Begun(tag)))
     }
 
     /// Ends a stream whose answer is complete; how a call of gRPC has ended is said in its last header block.

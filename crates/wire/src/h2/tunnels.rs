@@ -6,14 +6,26 @@ use super::streams::EndsStream;
 use crate::error::ErrorCode;
 use crate::exchange::Tag;
 use crate::template::UploadBody;
+use crate::websocket::Choice;
 
 /// What is kept of tunnels beside their streams.
 #[derive(Debug, Default)]
 pub(super) struct Tunnels {
     /// Whether the streams of the connection are tunnels, whose sides end one after the other.
-    are_open: bool,
+    pub(super) are_open: bool,
+    /// What was chosen for each of them, by its tag.
+    choices: Box<[Choice]>,
     /// The stream whose side the peer has ended in the last frame, and this one has not.
     half_closed: Option<HalfClosed>,
+}
+
+impl Tunnels {
+    /// Keeps what the answer to a request for a tunnel chooses.
+    pub(super) fn keep_choice(&mut self, tag: Tag, choice: Choice) {
+        if let Some(kept) = self.choices.get_mut(tag) {
+            *kept = choice;
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +38,12 @@ impl Http2 {
     /// Has the streams of this connection be tunnels.
     pub(crate) fn carry_tunnels(&mut self) {
         self.tunnels.are_open = true;
+        self.tunnels.choices = vec![Choice::default(); self.most].into();
+    }
+
+    /// What the answer has chosen that has opened a tunnel.
+    pub(crate) fn choice(&self, tag: Tag) -> Choice {
+        self.tunnels.choices.get(tag).copied().unwrap_or_default()
     }
 
     /// Whether the peer has said that it takes requests for tunnels.

@@ -1,12 +1,13 @@
-//! The compression of one connection: what was agreed on, and what it spares.
+//! The compression of one WebSocket: what was agreed on, what is sent by it, and what it spares.
 
 use super::deflate::{Deflated, STORED_HEADER_BYTES, stored_header};
-use super::frame::{Opcode, mask, write_compressed_header};
+use super::frame::{Opcode, mask, write_compressed_header, write_header};
 use super::incoming::Message;
+use super::template::WebSocketTemplate;
 use crate::compression_counts::CompressionCounts;
 use crate::permessage_deflate::PermessageDeflate;
 
-/// The state of a connection.
+/// The state of a WebSocket.
 #[derive(Debug, Default)]
 pub(super) struct Compression {
     /// With what window the client compresses, as a power of two; nothing where it does not.
@@ -18,12 +19,42 @@ pub(super) struct Compression {
 impl Compression {
     /// The handshake is over, with an offer or without.
     pub(super) fn agree(&mut self, offer: Option<PermessageDeflate>, agreed: Option<PermessageDeflate>) {
-        self.counts = offer.map(|_| CompressionCounts { agreed, ..CompressionCounts::default() });
+        self.counts =
+            offer.map(|_| CompressionCounts { agreed, websockets: 1, ..CompressionCounts::default() });
         self.window_bits = offer.zip(agreed).map(|(offer, agreed)| agreed.client_bits(offer));
     }
 
-    /// Appends the frame of a message, with something put into it.
-    pub(super) fn write(
+    /// Appends the frame of a message as both sides have agreed on it, with something put into it or not; of one that is read while
+    /// it is sent the header, and what is kept of it. Gives how many bytes of the message there are.
+    #[inline]
+    pub(super) fn write_message(
+        &mut self,
+        template: &WebSocketTemplate,
+        open: Option<&[u8]>,
+        (opcode, key): (Opcode, [u8; 4]),
+        to: &mut Vec<u8>,
+    ) -> u64 {
+        let (before, behind) = template.parts(open.is_some());
+        let kept_bytes = (before.len() + behind.len()) as u64;
+        if let Some(window_bits) = self.window_bits
+            && let Some(deflated) = template.deflated(window_bits, open.is_some())
+        {
+            self.write(deflated, kept_bytes, (opcode, key), open.unwrap_or_default(), to);
+            return kept_bytes;
+        }
+        let open = open.unwrap_or_default();
+        let sent_bytes = kept_bytes + open.len() as u64;
+        write_header(opcode, sent_bytes + template.following_bytes, key, to);
+        let begin = to.len();
+        for part in [before, open, behind] {
+            to.extend_from_slice(part);
+        }
+        mask(&mut to[begin..], key, 0);
+        sent_bytes
+    }
+
+    /// Appends the compressed frame of a message, with something put into it.
+    fn write(
         &mut self,
         deflated: &Deflated,
         message_bytes: u64,
@@ -56,7 +87,7 @@ impl Compression {
         }
     }
 
-    /// Takes what was counted.
+    /// Takes what was counted; nothing where no compression was offered, or before that was answered.
     pub(super) fn take(&mut self) -> Option<CompressionCounts> {
         let counts = self.counts.as_mut()?;
         let next = CompressionCounts { agreed: counts.agreed, ..CompressionCounts::default() };

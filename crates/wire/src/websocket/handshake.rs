@@ -3,15 +3,14 @@
 use memchr::memchr;
 
 use super::accept::{KEY_BYTES, accept_of};
+use super::offer::{Choice, EXTENSIONS, Offer, SUBPROTOCOL, Subprotocol};
 use crate::error::{Malformed, Section, WebSocketError};
 use crate::framing::elements;
 use crate::head::{PROTOCOL, parse_field, without_line_end};
-use crate::permessage_deflate::PermessageDeflate;
+use crate::permessage_deflate::{Extensions, PermessageDeflate};
 use crate::request::{Body, InvalidRequest, Method, Request, RequestKind, Version};
 use crate::response::{Limits, ResponseParser};
 
-const SUBPROTOCOL: &str = "Sec-WebSocket-Protocol";
-const EXTENSIONS: &str = "Sec-WebSocket-Extensions";
 /// The version of WebSocket, which every request for one has.
 pub(super) const VERSION: (&str, &str) = ("Sec-WebSocket-Version", "13");
 /// What every request for an upgrade has beside its key.
@@ -39,10 +38,7 @@ pub(super) fn require_no_own_field(request: &Request<'_>) -> Result<(), InvalidR
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handshake {
     head: Vec<u8>,
-    /// The subprotocols that are offered.
-    offered: Vec<Vec<u8>>,
-    /// The compression that is offered.
-    pub(super) deflate: Option<PermessageDeflate>,
+    pub(super) offer: Offer,
 }
 
 impl Handshake {
@@ -64,16 +60,14 @@ impl Handshake {
         let mut head = upgrade.encode()?;
         // The key goes in front of the blank line.
         head.truncate(head.len() - "\r\n".len());
-        let offers = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(SUBPROTOCOL));
-        let offered = offers.flat_map(|(_, value)| elements(value.as_bytes())).map(<[u8]>::to_vec).collect();
-        Ok(Self { head, offered, deflate: None })
+        Ok(Self { head, offer: Offer::of(request, None) })
     }
 
     /// The same with an offer to compress messages.
     #[must_use]
     pub fn offering(mut self, deflate: PermessageDeflate) -> Self {
         self.head.extend_from_slice(format!("{EXTENSIONS}: {deflate}\r\n").as_bytes());
-        self.deflate = Some(deflate);
+        self.offer.deflate = Some(deflate);
         self
     }
 
@@ -189,8 +183,8 @@ impl Upgrading {
 
     /// Looks whether a head with status 101 says what it has to (RFC 6455 §4.1); gives the compression that it agrees to.
     fn check(&self, handshake: &Handshake, head: &[u8]) -> Result<Option<PermessageDeflate>, Malformed> {
-        let mut extensions = Vec::new();
-        let (mut upgrades, mut connects, mut accepts, mut subprotocols) = (false, false, 0, 0);
+        let mut choice = Choice::default();
+        let (mut upgrades, mut connects, mut accepts) = (false, false, 0);
         for line in head.split_inclusive(|byte| *byte == b'\n').skip(1).map(without_line_end) {
             if line.is_empty() {
                 break;
@@ -205,15 +199,10 @@ impl Upgrading {
                     connects |= has(b"upgrade");
                 } else if is("Sec-WebSocket-Accept") {
                     accepts += if value == self.accept.as_bytes() { 1 } else { 2 };
-                } else if is(EXTENSIONS) && !value.is_empty() {
-                    // Several fields are one list (RFC 6455 §11.3.2).
-                    extensions.extend_from_slice(if extensions.is_empty() { b"" } else { b"," });
-                    extensions.extend_from_slice(value);
+                } else if is(EXTENSIONS) {
+                    choice.extensions(Extensions::of(value));
                 } else if is(SUBPROTOCOL) {
-                    subprotocols += 1;
-                    if !handshake.offered.iter().any(|one| one == value) {
-                        return Err(WebSocketError::Subprotocol.into());
-                    }
+                    choice.subprotocol(Subprotocol::of(value));
                 }
                 Ok(())
             })?;
@@ -225,14 +214,7 @@ impl Upgrading {
         if accepts != 1 {
             return Err(WebSocketError::Accept.into());
         }
-        if subprotocols > 1 {
-            return Err(WebSocketError::Subprotocol.into());
-        }
-        match &handshake.deflate {
-            Some(offer) => offer.answered(&extensions),
-            None if extensions.is_empty() => Ok(None),
-            None => Err(WebSocketError::Extension.into()),
-        }
+        Ok(handshake.offer.answered(choice)?)
     }
 }
 

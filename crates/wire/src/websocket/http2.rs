@@ -17,16 +17,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::close::{self, Close};
 use super::frame::{Opcode, write_control};
 use super::handshake::{VERSION, require_no_own_field};
+use super::offer::{EXTENSIONS, Offer};
 use super::random::{self, Random};
 use super::template::WebSocketTemplate;
-use super::tunnel::{State, Tunnel, write_message};
+use super::tunnel::{State, Tunnel};
 use super::{MessageKind, opcode_of};
+use crate::compression_counts::CompressionCounts;
 use crate::error::Malformed;
 use crate::exchange::{
     BodyPart, Event, Exchange, HttpExchange, Readiness, Received, Stream, Tag, WrittenBody,
 };
 use crate::h2::{Http2, Http2Settings, Http2Template};
 use crate::http2_counts::Http2Counts;
+use crate::permessage_deflate::PermessageDeflate;
 use crate::request::{Body, InvalidRequest, Method, Request};
 use crate::response::Response;
 
@@ -41,25 +44,29 @@ pub struct WebSocketHttp2Settings {
     http2: Http2Settings,
     /// The request for a WebSocket.
     opening: Arc<Http2Template>,
+    offer: Arc<Offer>,
     kind: MessageKind,
     /// The seed of the next exchange's masks.
     seed: Arc<AtomicU64>,
 }
 
 impl WebSocketHttp2Settings {
-    /// With WebSockets at the target of a request, which are asked for with its fields, and masks of this seed. The method of the
-    /// request and its body are left out.
+    /// With WebSockets at the target of a request, which are asked for with its fields and an offer to compress messages, if any, and
+    /// masks of this seed. The method of the request and its body are left out.
     ///
     /// # Errors
     /// A part of the request would break it.
     pub fn new(
         request: &Request<'_>,
+        deflate: Option<PermessageDeflate>,
         kind: MessageKind,
         seed: u64,
         http2: Http2Settings,
     ) -> Result<Self, InvalidRequest> {
         require_no_own_field(request)?;
-        let headers = [request.headers, &[VERSION]].concat();
+        let extension = deflate.map(|deflate| deflate.to_string());
+        let own = extension.iter().map(|extension| (EXTENSIONS, extension.as_str())).chain([VERSION]);
+        let headers: Vec<_> = request.headers.iter().copied().chain(own).collect();
         let asked = Request {
             method: Method::GET,
             headers: &headers,
@@ -68,7 +75,8 @@ impl WebSocketHttp2Settings {
             ..*request
         };
         let opening = Arc::new(Http2Template::of_tunnel(&asked, "websocket")?);
-        Ok(Self { http2, opening, kind, seed: Arc::new(AtomicU64::new(seed)) })
+        let offer = Arc::new(Offer::of(request, deflate));
+        Ok(Self { http2, opening, offer, kind, seed: Arc::new(AtomicU64::new(seed)) })
     }
 }
 
@@ -106,6 +114,8 @@ pub struct WebSocketHttp2 {
     refused: Option<Malformed>,
     /// How the peer has closed a WebSocket that was closed last.
     closed: Option<Close>,
+    /// What was counted of the compression of WebSockets that have ended, by what they have agreed on.
+    compressions: Vec<CompressionCounts>,
     example: Option<String>,
 }
 
@@ -157,6 +167,7 @@ impl Exchange for WebSocketHttp2 {
             fault_behind: None,
             refused: None,
             closed: None,
+            compressions: Vec::new(),
             example: None,
         }
     }
@@ -182,6 +193,7 @@ impl Exchange for WebSocketHttp2 {
         self.fault_behind = None;
         self.refused = None;
         self.closed = None;
+        self.compressions.clear();
         self.example = None;
     }
 
@@ -268,7 +280,9 @@ impl Exchange for WebSocketHttp2 {
         tunnel.awaited = Some(tag);
         let is_open = tunnel.state == State::Open && !self.http2.is_sending(place);
         if is_open && template.following_bytes == 0 {
-            self.http2.write_in_tunnel(place, false, to, |to| write_message(template, opcode, key, to));
+            self.http2.write_in_tunnel(place, false, to, |to| {
+                tunnel.compression.write_message(template, None, (opcode, key), to);
+            });
             return;
         }
         tunnel.keep(template, opcode, key);
@@ -398,5 +412,13 @@ impl HttpExchange for WebSocketHttp2 {
 
     fn take_counts(&mut self) -> Option<Http2Counts> {
         self.http2.take_counts()
+    }
+
+    fn take_compression_counts(&mut self) -> Vec<CompressionCounts> {
+        let mut all = std::mem::take(&mut self.compressions);
+        for counts in self.tunnels.iter_mut().filter_map(|tunnel| tunnel.compression.take()) {
+            counts.add_to(&mut all);
+        }
+        all
     }
 }

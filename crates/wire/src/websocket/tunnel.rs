@@ -2,6 +2,7 @@
 
 use super::PONGS_BYTES_MAX;
 use super::close::Close;
+use super::compression::Compression;
 use super::frame::{Opcode, mask, write_control, write_header};
 use super::handshake::FirstLine;
 use super::incoming::{ANSWERED, Incoming, Message, Said};
@@ -9,6 +10,7 @@ use super::random::Random;
 use super::template::WebSocketTemplate;
 use crate::error::Malformed;
 use crate::exchange::{BodyPart, Tag};
+use crate::permessage_deflate::PermessageDeflate;
 
 /// How far a WebSocket is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,6 +40,7 @@ pub(super) struct Tunnel {
     /// Whether it is among those that have something to send.
     pub(super) is_listed: bool,
     incoming: Incoming,
+    pub(super) compression: Compression,
     /// What the peer says where it refuses the WebSocket.
     pub(super) refusal: FirstLine,
 }
@@ -75,9 +78,19 @@ impl Tunnel {
     pub(super) fn begin(&mut self) {
         self.state = State::Opening;
         self.incoming.reset();
+        self.compression = Compression::default();
         self.refusal.clear();
         self.forget_unsent();
         self.awaited = None;
+    }
+
+    /// The peer has opened it, with what was agreed on of an offer to compress messages.
+    pub(super) fn open(&mut self, offer: Option<PermessageDeflate>, agreed: Option<PermessageDeflate>) {
+        self.state = State::Open;
+        self.compression.agree(offer, agreed);
+        if agreed.is_some() {
+            self.incoming.take_compressed();
+        }
     }
 
     /// Forgets what is to be sent.
@@ -98,9 +111,9 @@ impl Tunnel {
     ) -> Heard {
         match self.state {
             _ if !opens(status) => self.refusal.take(part),
-            State::Opening | State::Open => return self.read(part, random, take_body),
-            // What comes behind a close frame is nothing (RFC 6455 §5.5.1).
-            State::Closing | State::Ended => {}
+            State::Open => return self.read(part, random, take_body),
+            // What comes behind a close frame is nothing (RFC 6455 §5.5.1); and none comes before the answer that opens it.
+            State::Opening | State::Closing | State::Ended => {}
         }
         Heard::default()
     }
@@ -127,7 +140,10 @@ impl Tunnel {
                 Ok((read, Some(said))) => {
                     consumed += read;
                     match said {
-                        Said::Message(message) => heard.answered = Some(message),
+                        Said::Message(message) => {
+                            self.compression.count(&message);
+                            heard.answered = Some(message);
+                        }
                         Said::Ping => self.answer_ping(random),
                         Said::Close(close) => heard.closed = Some(close),
                     }
@@ -172,11 +188,12 @@ impl Tunnel {
         self.unsent.is_some()
     }
 
-    /// Keeps a message until the stream takes it.
+    /// Keeps a message until the stream takes it. One that waits for the answer which opens the WebSocket is sent as it is, whatever
+    /// is agreed on by that (RFC 7692 §6).
     pub(super) fn keep(&mut self, template: &WebSocketTemplate, opcode: Opcode, key: [u8; 4]) {
         self.unsent = Some(if template.following_bytes == 0 {
             let mut frame = Vec::new();
-            write_message(template, opcode, key, &mut frame);
+            self.compression.write_message(template, None, (opcode, key), &mut frame);
             Unsent::Whole(frame)
         } else {
             let (mut header, length) = (Vec::new(), template.following_bytes);
@@ -224,13 +241,4 @@ impl Tunnel {
 /// Whether a status is that of a WebSocket that is open (RFC 8441 §5).
 pub(super) const fn opens(status: u16) -> bool {
     matches!(status, 200..300)
-}
-
-/// Appends the frame of a message.
-#[inline]
-pub(super) fn write_message(template: &WebSocketTemplate, opcode: Opcode, key: [u8; 4], to: &mut Vec<u8>) {
-    write_header(opcode, template.kept.len() as u64, key, to);
-    let begin = to.len();
-    to.extend_from_slice(&template.kept);
-    mask(&mut to[begin..], key, 0);
 }

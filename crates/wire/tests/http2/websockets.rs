@@ -2,11 +2,12 @@
 
 use loadcurve_wire::{
     BodyPart, Event, Exchange as _, Http2Settings, HttpExchange as _, InvalidRequest, Malformed, MessageKind,
-    Readiness, Received, Tag, WebSocketHttp2, WebSocketHttp2Settings, WebSocketTemplate,
+    PermessageDeflate, Readiness, Received, Tag, WebSocketHttp2, WebSocketHttp2Settings, WebSocketTemplate,
 };
 
 use crate::support::{HEADERS, SentFrame, frames_of, headers, request, settings};
 
+mod choices;
 mod ends;
 mod messages;
 mod opening;
@@ -24,12 +25,30 @@ const PING: u8 = 9;
 const PONG: u8 = 10;
 
 fn settings_of_client(fields: &[(&str, &str)]) -> Result<WebSocketHttp2Settings, InvalidRequest> {
-    WebSocketHttp2Settings::new(&request("GET", fields, b""), MessageKind::Text, 7, Http2Settings::default())
+    offering(None, fields)
+}
+
+/// The same with an offer to compress messages.
+fn offering(
+    offer: Option<PermessageDeflate>,
+    fields: &[(&str, &str)],
+) -> Result<WebSocketHttp2Settings, InvalidRequest> {
+    let http2 = Http2Settings::default();
+    WebSocketHttp2Settings::new(&request("GET", fields, b""), offer, MessageKind::Text, 7, http2)
 }
 
 /// A connection to a server with these settings, and what it sends when it has read them.
 fn connection(most: usize, of_server: &[(u16, u32)]) -> (WebSocketHttp2, Vec<SentFrame>) {
-    let mut exchange = WebSocketHttp2::new(most, &settings_of_client(&[]).unwrap());
+    asked(most, of_server, &settings_of_client(&[]).unwrap())
+}
+
+/// The same as these settings have it.
+fn asked(
+    most: usize,
+    of_server: &[(u16, u32)],
+    of_client: &WebSocketHttp2Settings,
+) -> (WebSocketHttp2, Vec<SentFrame>) {
+    let mut exchange = WebSocketHttp2::new(most, of_client);
     exchange.open();
     exchange.write_output(&mut Vec::new());
     assert_eq!(exchange.readiness(), Readiness::Handshaking);

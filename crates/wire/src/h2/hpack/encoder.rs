@@ -223,7 +223,7 @@ fn write_path(path: &[u8], to: &mut Vec<u8>) {
 }
 
 /// Appends a field that is another one every time, and whose name no table has; none goes into the table.
-pub(crate) fn write_plain(name: &[u8], value: &[u8], to: &mut Vec<u8>) {
+pub fn write_plain(name: &[u8], value: &[u8], to: &mut Vec<u8>) {
     to.push(PLAIN);
     encode_string(name, 7, 0, to);
     encode_string(value, 7, 0, to);

@@ -105,9 +105,6 @@ impl WebSocketHttp2 {
                 Ok(None)
             };
         }
-        if self.tunnels[place].state == State::Opening {
-            self.opened(place);
-        }
         let Heard { answered, begins, closed, fault } = heard;
         let tag = self.tunnels[place].awaited;
         let event = match answered {
@@ -127,17 +124,23 @@ impl WebSocketHttp2 {
     }
 
     /// A WebSocket was opened that was asked for.
-    pub(super) fn opened(&mut self, place: Place) {
+    ///
+    /// # Errors
+    /// Its server has chosen what was not offered.
+    pub(super) fn opened(&mut self, place: Place) -> Result<(), WebSocketError> {
         // What its opening took is no message's.
         self.http2.take_overhead(place);
+        let offer = &self.settings.offer;
+        let agreed = offer.answered(self.http2.choice(place))?;
         let tunnel = &mut self.tunnels[place];
-        tunnel.state = State::Open;
+        tunnel.open(offer.deflate, agreed);
         if tunnel.awaited.is_none() {
             self.idle.push_back(place);
             self.first.opened += usize::from(self.stage == Stage::Opening);
             self.opening_ended();
         }
         self.list(place);
+        Ok(())
     }
 
     /// One of those that were asked for first is open, or will not be.
@@ -215,8 +218,11 @@ impl WebSocketHttp2 {
             Event::Answered(_, response) => opens(response.status),
             _ => false,
         };
-        if is_opening && opens_now {
-            self.opened(place);
+        if is_opening
+            && opens_now
+            && let Err(fault) = self.opened(place)
+        {
+            return self.not_opened(place, fault.into());
         }
         let refusal = match event {
             Event::Begun(_) => return Ok(None),
@@ -254,7 +260,11 @@ impl WebSocketHttp2 {
     /// The peer answers the request for a WebSocket with another status.
     pub(super) fn refused(&mut self, place: Place, status: u16) -> Result<Option<Event>, Malformed> {
         self.example = self.tunnels[place].refusal.shown();
-        let fault = WebSocketError::Refused { status }.into();
+        self.not_opened(place, WebSocketError::Refused { status }.into())
+    }
+
+    /// A WebSocket that was asked for is none, for this reason.
+    fn not_opened(&mut self, place: Place, fault: Malformed) -> Result<Option<Event>, Malformed> {
         let is_first = self.tunnels[place].awaited.is_none();
         let tag = self.give_up(place, Left::ByPeer);
         if is_first && self.stage != Stage::Open {
@@ -322,6 +332,9 @@ impl WebSocketHttp2 {
     pub(super) fn give_up(&mut self, place: Place, left: Left) -> Option<Tag> {
         let tag = self.leave(place, left);
         let tunnel = &mut self.tunnels[place];
+        if let Some(counts) = tunnel.compression.take() {
+            counts.add_to(&mut self.compressions);
+        }
         // Where the peer alone has ended it, it gets the answer to its close frame with the end of this side.
         let last = if tunnel.state == State::Closing { &tunnel.controls()[..] } else { &[] };
         self.http2.end_half_closed(last);
