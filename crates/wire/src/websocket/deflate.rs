@@ -157,6 +157,8 @@ fn append_blocks(bytes: &[u8], window_bits: u8, to: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use proptest::prelude::*;
 
     use super::{DeflateError, Deflated, Inflater, stored_header};
@@ -232,6 +234,30 @@ mod tests {
             inflate(&mut inflater, &[0xf2, 0x00, 0x11, 0x00, 0x00], 9).ok().unwrap_or_default(),
             b"Hello"
         );
+        inflater.reset();
+        // Five bytes from as far back as any may be, which is where the first message was put: a block of fixed codes with the
+        // length 259 and the distance 29, whose 13 further bits are all set, and its end (RFC 1951 §3.2.5 and §3.2.6).
+        let bits = "010".to_owned() + "0000011" + "11101" + &"1".repeat(13) + "0000000" + "000";
+        let bytes = bits
+            .as_bytes()
+            .chunks(8)
+            .map(|eight| eight.iter().rev().fold(0, |byte, bit| byte << 1 | u8::from(*bit == b'1')));
+        let text = inflate(&mut inflater, &bytes.collect::<Vec<u8>>(), 9).unwrap();
+        assert_eq!(text, [0; 5]);
+    }
+
+    #[test]
+    fn nothing_refers_further_back_than_the_window() {
+        // No part of it is there twice (a linear congruential generator; Knuth, TAOCP 3.3.4, the constants of MMIX).
+        let bytes = iter::successors(Some(1_u64), |last| {
+            Some(last.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
+        });
+        let once: Vec<u8> = bytes.take(600).map(|number| number.to_be_bytes()[0]).collect();
+        let twice = once.repeat(2);
+        let length = |window_bits| Deflated::around(b"", &twice, window_bits).bytes.len();
+        // 600 bytes back are within a window of 1,024 bytes or more, and not within one of 512.
+        assert!(length(9) > twice.len(), "{}", length(9));
+        assert!(length(15) < once.len() + 100, "{}", length(15));
     }
 
     proptest! {
