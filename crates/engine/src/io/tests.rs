@@ -98,6 +98,7 @@ on_each_backend! {
     what_was_sent_last_leaves_before_the_connection_is_closed,
     a_turn_stays_short_however_many_bytes_wait_and_the_next_turns_deliver_the_rest,
     a_turn_delivers_a_limited_number_of_events_and_the_next_turns_the_rest,
+    connections_whose_bytes_never_end_hold_up_no_other,
     bytes_in_front_of_the_end_come_first,
     bytes_in_front_of_a_reset_do_not_hide_it,
     closing_is_seen_by_the_peer_at_once,
@@ -360,6 +361,39 @@ fn a_turn_delivers_a_limited_number_of_events_and_the_next_turns_the_rest<I: Bac
         assert!(events <= EVENTS_PER_TURN, "{events} events");
     }
     assert_eq!(heard, [1; CONNECTIONS]);
+}
+
+fn connections_whose_bytes_never_end_hold_up_no_other<I: Backend>() {
+    const ENDLESS: usize = 4;
+    const TURNS: usize = 100;
+    // What is done with the bytes takes longer than it takes to send as many again.
+    const HANDLING: Nanos = Nanos(100_000);
+    let (listener, address) = listener();
+    let mut io = I::open(address, ENDLESS + 2).unwrap();
+    let mut quiet = connect(&mut io, ENDLESS, &listener);
+    let peers: Vec<_> = (0..ENDLESS).map(|slot| connect(&mut io, slot, &listener)).collect();
+    let endless =
+        |mut peer: TcpStream| std::thread::spawn(move || while peer.write_all(&[0; 64 * 1024]).is_ok() {});
+    let floods: Vec<_> = peers.into_iter().map(endless).collect();
+    let mut heard = [false; ENDLESS];
+    let mut missing = vec![(ENDLESS, Taken::Received(b"x".to_vec())), (ENDLESS + 1, Taken::Connected)];
+    for turn in 0..TURNS {
+        if turn == TURNS / 4 {
+            quiet.write_all(b"x").unwrap();
+            io.connect(ENDLESS + 1).unwrap();
+        }
+        io.wait(clock::now() + PATIENCE);
+        while let Some((slot, event)) = next(&mut io) {
+            match heard.get_mut(slot) {
+                Some(heard) => *heard = true,
+                None => missing.retain(|(at, one)| (*at, one) != (slot, &event)),
+            }
+            clock::spin_until(clock::now() + HANDLING);
+        }
+    }
+    assert_eq!((heard, missing), ([true; ENDLESS], vec![]));
+    drop(io);
+    floods.into_iter().for_each(|flood| flood.join().unwrap());
 }
 
 fn bytes_in_front_of_the_end_come_first<I: Backend>() {

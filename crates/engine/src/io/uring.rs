@@ -20,11 +20,15 @@ use crate::io::local::Queued;
 use crate::io::route::Route;
 use crate::io::uring::buffers::BufferRing;
 use crate::io::uring::ring::{Completion, Operation, Ring, Unavailable, Wait};
-use crate::io::uring::socket::{Kind, Socket, Stage, Token};
+use crate::io::uring::socket::{Kind, Receiving, Socket, Stage, Token};
 use crate::io::{
     EVENTS_PER_TURN, Event, Io, Looked, Notify, Slot, broken_failure, connect_failure, is_end_by_peer,
     tcp_info,
 };
+
+/// For how many turns connections receive one buffer at a time after one has found none free. The kernel gives free buffers to those
+/// first that go on receiving, so that a single one could take all of them, turn by turn.
+const SCARCE_TURNS: u32 = 256;
 
 /// Every operation on a socket that was shut down ends at once; this is for a kernel that is stuck.
 const LONGEST_END: Nanos = Nanos::from_millis(1000);
@@ -62,8 +66,12 @@ pub(crate) struct Uring {
     arrived: VecDeque<Arrival>,
     /// How many events this turn may still deliver.
     left_in_turn: usize,
-    /// Connections that have stopped to receive because no buffer was free.
+    /// Connections that wait for a free buffer, the one that has waited longest first.
     starved: VecDeque<Token>,
+    /// For how many turns buffers are still taken to be scarce.
+    scarce_turns: u32,
+    /// Operations that receive into one buffer after the other, and are to be ended.
+    to_end: Vec<Token>,
     /// The buffer that the last event has lent out.
     lent: Option<u16>,
     /// Bytes of closed connections which operations under way still send, by the operation's token.
@@ -90,6 +98,8 @@ impl Uring {
             arrived: VecDeque::new(),
             left_in_turn: 0,
             starved: VecDeque::new(),
+            scarce_turns: 0,
+            to_end: Vec::new(),
             lent: None,
             abandoned: Vec::new(),
             in_flight: 0,
@@ -130,7 +140,7 @@ impl Uring {
             None => outcome,
         };
         if outcome.is_ok() {
-            socket.receive = Stage::Wanted;
+            socket.receive = Receiving::Wanted;
             self.touched.push(slot);
         }
         let token = Token { kind: Kind::Connect, slot, generation: socket.generation };
@@ -187,12 +197,17 @@ impl Uring {
     /// They are made here, just before they are submitted, because a descriptor that is closed between the two could be
     /// another socket's when the kernel looks it up.
     fn queue_operations(&mut self) {
+        for token in self.to_end.drain(..) {
+            self.ring.push_end(token.pack());
+        }
+        let how = if self.scarce_turns > 0 { Receiving::Once } else { Receiving::Always };
         for &slot in &self.touched {
             let socket = &mut self.sockets[slot];
-            while let Some(kind) = socket.begin_next() {
+            while let Some(kind) = socket.begin_next(how) {
                 let Some(descriptor) = &socket.descriptor else { break };
                 let operation = match kind {
                     Kind::Connect => Operation::Connect(self.route.address(slot)),
+                    Kind::Receive if how == Receiving::Once => Operation::ReceiveOnce,
                     Kind::Receive => Operation::Receive,
                     Kind::SendNow => Operation::SendNow { bytes: &socket.unsent, notifies: socket.notifies },
                     Kind::Send => Operation::Send(&socket.unsent),
@@ -214,10 +229,11 @@ impl Uring {
             let Some(Token { slot, generation, .. }) = self.starved.pop_front() else { break };
             let socket = &mut self.sockets[slot];
             if socket.generation == generation {
-                socket.receive = Stage::Wanted;
+                socket.receive = Receiving::Wanted;
                 self.touched.push(slot);
             }
         }
+        self.scarce_turns = self.scarce_turns.saturating_sub(1);
     }
 
     fn take_completions(&mut self) {
@@ -245,19 +261,32 @@ impl Uring {
         let is_event = match (token.kind, result) {
             (Kind::Connect, _) => {
                 socket.connect = Stage::Idle;
-                socket.receive = if result.is_ok() { Stage::Wanted } else { Stage::Idle };
+                socket.receive = if result.is_ok() { Receiving::Wanted } else { Receiving::Idle };
                 self.touched.push(token.slot);
                 true
             }
             (Kind::Receive, Err(Errno::NOBUFS)) => {
-                socket.receive = Stage::Idle;
+                self.scarce_turns = SCARCE_TURNS;
+                socket.receive = Receiving::Idle;
+                self.starved.push_back(token);
+                false
+            }
+            (Kind::Receive, Err(Errno::CANCELED)) if socket.receive == Receiving::Ending => {
+                socket.receive = Receiving::Idle;
                 self.starved.push_back(token);
                 false
             }
             (Kind::Receive, _) => {
-                if !more {
-                    let goes_on = result.is_ok_and(|length| length > 0);
-                    socket.receive = if goes_on { Stage::Wanted } else { Stage::Idle };
+                let goes_on = result.is_ok_and(|length| length > 0);
+                let is_scarce = self.scarce_turns > 0;
+                if more && is_scarce && socket.receive == Receiving::Always {
+                    socket.receive = Receiving::Ending;
+                    self.to_end.push(token);
+                } else if !more && goes_on && is_scarce {
+                    socket.receive = Receiving::Idle;
+                    self.starved.push_back(token);
+                } else if !more {
+                    socket.receive = if goes_on { Receiving::Wanted } else { Receiving::Idle };
                     self.touched.push(token.slot);
                 }
                 true
@@ -354,10 +383,13 @@ impl Io for Uring {
 
     fn wait(&mut self, until: Nanos) -> Nanos {
         let submitted = self.begin_turn();
-        // Events may be left from the last turn; then there is nothing to wait for.
-        if self.arrived.is_empty() {
-            self.enter(Wait::AtMost(self.queued.wait_until(until) - clock::now()));
-        }
+        // Events may be left from the last turn; then there is nothing to wait for. The kernel is asked all the same: what it has
+        // put off for this thread it does only then, and without end some connections leave events of every turn.
+        let longest = match self.arrived.is_empty() {
+            true => self.queued.wait_until(until) - clock::now(),
+            false => Nanos::ZERO,
+        };
+        self.enter(Wait::AtMost(longest));
         self.submit(submitted);
         clock::now()
     }
@@ -366,8 +398,9 @@ impl Io for Uring {
         let submitted = self.begin_turn();
         let until = self.queued.wait_until(until);
         let mut looked = Looked::default();
-        if self.arrived.is_empty() {
-            self.enter(Wait::AtMost(Nanos::ZERO));
+        let has_events = !self.arrived.is_empty();
+        self.enter(Wait::AtMost(Nanos::ZERO));
+        if !has_events {
             let mut before = clock::now();
             while self.arrived.is_empty() && before < until {
                 before = looked.pause(before, pause, until);

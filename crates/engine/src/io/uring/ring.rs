@@ -20,6 +20,9 @@ const SUBMISSION_ENTRIES: u32 = 256;
 /// Completions that have no room wait in the kernel, so this bounds nothing but speed.
 const COMPLETION_ENTRIES: u32 = 4096;
 
+/// The token of what ends another operation, which no other one has.
+const ENDS: u64 = u64::MAX;
+
 /// Why the kernel does not give this process a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unavailable(Errno);
@@ -66,6 +69,8 @@ pub(super) enum Operation<'a> {
     Connect(&'a SocketAddrAny),
     /// Receives into buffers of the ring until the end, one completion for each.
     Receive,
+    /// Receives into one buffer of the ring.
+    ReceiveOnce,
     /// Sends all of the bytes at once. If the connection does not take all of them, or if that is to be reported in any case,
     /// there is a completion when the operation has been submitted; it says how many were taken.
     SendNow {
@@ -145,6 +150,11 @@ impl Ring {
                 opcode::Connect::new(socket, address.as_ptr().cast(), address.addr_len()).build()
             }
             Operation::Receive => opcode::RecvMulti::new(socket, BUFFER_GROUP).build(),
+            // The length is that of the buffer.
+            Operation::ReceiveOnce => opcode::Recv::new(socket, std::ptr::null_mut(), 0)
+                .buf_group(BUFFER_GROUP)
+                .build()
+                .flags(squeue::Flags::BUFFER_SELECT),
             Operation::SendNow { bytes, notifies } => {
                 let unless_notified =
                     if *notifies { squeue::Flags::empty() } else { squeue::Flags::SKIP_SUCCESS };
@@ -152,9 +162,22 @@ impl Ring {
             }
             Operation::Send(bytes) => send(socket, bytes, SendFlags::empty()),
         };
-        let entry = entry.user_data(token);
         // SAFETY: the caller promises that what the entry points to lives as long as the operation.
-        while unsafe { self.ring.submission().push(&entry) }.is_err() {
+        unsafe { self.push_entry(&entry.user_data(token)) };
+    }
+
+    /// Queues the end of the operation of a token, which then completes as cancelled unless it is complete before.
+    pub(super) fn push_end(&mut self, token: u64) {
+        let entry = opcode::AsyncCancel::new(token).build().flags(squeue::Flags::SKIP_SUCCESS);
+        // SAFETY: the entry points to nothing.
+        unsafe { self.push_entry(&entry.user_data(ENDS)) };
+    }
+
+    /// # Safety
+    /// What the entry points to must live as long as its operation.
+    unsafe fn push_entry(&mut self, entry: &squeue::Entry) {
+        // SAFETY: the caller promises it.
+        while unsafe { self.ring.submission().push(entry) }.is_err() {
             self.enter(Wait::No);
         }
     }
@@ -205,9 +228,9 @@ impl Ring {
         }
     }
 
-    /// The next completion that the kernel has left.
+    /// The next completion that the kernel has left, but for what became of ends of others.
     pub(super) fn next_completion(&mut self) -> Option<Completion> {
-        let entry = self.ring.completion().next()?;
+        let entry = self.ring.completion().find(|entry| entry.user_data() != ENDS)?;
         Some(Completion {
             token: entry.user_data(),
             result: usize::try_from(entry.result()).map_err(|_| Errno::from_raw_os_error(-entry.result())),

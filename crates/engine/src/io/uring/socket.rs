@@ -58,13 +58,28 @@ impl Token {
     }
 }
 
-/// The state of an operation that a connection needs at most once at a time.
+/// The state of the operation that connects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stage {
     #[default]
     Idle,
     Wanted,
     UnderWay,
+}
+
+/// How a connection receives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Receiving {
+    /// Not: it is not connected, has ended, or waits for its turn.
+    #[default]
+    Idle,
+    Wanted,
+    /// Into one buffer after the other, by one operation.
+    Always,
+    /// The same, and the operation is being ended.
+    Ending,
+    /// Into one buffer.
+    Once,
 }
 
 /// Where the bytes to send are.
@@ -89,7 +104,7 @@ pub(super) struct Socket {
     pub(super) connect: Stage,
     /// The tunnel that the connection has asked for and that is not open yet.
     pub(super) tunnel: Option<Tunnel>,
-    pub(super) receive: Stage,
+    pub(super) receive: Receiving,
     pub(super) sending: Sending,
     /// The bytes to send. They stay as they are while an operation sends them.
     pub(super) unsent: Vec<u8>,
@@ -116,13 +131,15 @@ impl Socket {
         abandoned
     }
 
-    /// The next operation that the connection needs; it is now under way.
-    pub(super) fn begin_next(&mut self) -> Option<Kind> {
-        for (stage, kind) in [(&mut self.connect, Kind::Connect), (&mut self.receive, Kind::Receive)] {
-            if *stage == Stage::Wanted {
-                *stage = Stage::UnderWay;
-                return Some(kind);
-            }
+    /// The next operation that the connection needs; it is now under way. It receives as `how` says.
+    pub(super) fn begin_next(&mut self, how: Receiving) -> Option<Kind> {
+        if self.connect == Stage::Wanted {
+            self.connect = Stage::UnderWay;
+            return Some(Kind::Connect);
+        }
+        if self.receive == Receiving::Wanted {
+            self.receive = how;
+            return Some(Kind::Receive);
         }
         let (sending, kind) = match self.sending {
             _ if self.unsent.is_empty() => return None,
@@ -143,7 +160,7 @@ impl Socket {
     /// Whether an operation that lasts holds the socket open.
     pub(super) fn is_held(&self) -> bool {
         self.connect == Stage::UnderWay
-            || self.receive == Stage::UnderWay
+            || matches!(self.receive, Receiving::Always | Receiving::Ending | Receiving::Once)
             || self.sending == Sending::UnderWay
     }
 
