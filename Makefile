@@ -261,6 +261,7 @@ bench: setup ## Compare the engine with others and the floor; time the probe, fi
 	$(BIN)/python -m benches.hostile_servers
 	$(BIN)/python -m benches.hostile_http2
 	$(BIN)/python -m benches.hostile_grpc
+	$(BIN)/python -m benches.hostile_messages
 	$(BIN)/python -m benches.hostile_http3
 	$(BIN)/python -m benches.http3_cpu
 	$(BIN)/python -m benches.quic_cases

@@ -46,6 +46,7 @@ CAMPAIGNS: Sequence[Campaign] = (
     Campaign("hostile_http3", "servers that do harm over HTTP/3 and QUIC", (), ("--only", "goes away")),
     Campaign("malformed_http3", "a server of HTTP/3, by Cloudflare's h3i"),
     Campaign("hostile_grpc", "servers that do harm over gRPC", (), ("--only", "compressed")),
+    Campaign("hostile_messages", "servers that do harm by WebSockets and events", (), ("--only", "forever")),
     Campaign("hostile_folders", "run folders that were made to do harm", (), ("--only", "hard link")),
     Campaign("bit_flips", "run folders with a bit flipped", (), ("--points", "2", "--every", "97")),
     Campaign(

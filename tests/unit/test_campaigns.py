@@ -11,6 +11,7 @@ BY_NAME = {
     "hostile_servers": "MANNERS",
     "hostile_http2": "MANNERS",
     "hostile_grpc": "MANNERS",
+    "hostile_messages": "MANNERS",
     "hostile_folders": "CASES",
 }
 """Which table of names `--only` selects from, in the campaigns that have it."""

@@ -15,7 +15,7 @@ pub struct CompressionSummary {
     pub received: Spared,
 }
 
-/// On how many connections this was agreed on, or WebSockets where a connection of HTTP/2 has several.
+/// On how many connections this was agreed on; over HTTP/2, on how many WebSockets.
 #[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct Agreed {

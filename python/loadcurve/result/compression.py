@@ -8,7 +8,7 @@ from loadcurve.record import Count, Many, Record, contradiction
 
 
 class Agreed(Record):
-    """On how many connections this was agreed on, or WebSockets where one connection of HTTP/2 has several."""
+    """On how many connections this was agreed on; over HTTP/2, on how many WebSockets."""
 
     extension: str
     """As the server has answered the offer, such as ``permessage-deflate``."""
