@@ -8,7 +8,7 @@ use std::num::NonZeroU16;
 
 use crate::error::{AnswerError, Malformed, Section};
 use crate::grpc_status::{GrpcCoding, GrpcStatus};
-use crate::websocket::Choice;
+use crate::websocket_choice::Choice;
 
 pub(crate) use end_message::EndMessage;
 pub(crate) use meaning::Meaning;

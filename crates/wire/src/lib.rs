@@ -60,6 +60,7 @@ mod response;
 mod template;
 mod tunnel;
 pub mod websocket;
+mod websocket_choice;
 
 pub use compression_counts::{CompressionCounts, Spared};
 pub use error::{

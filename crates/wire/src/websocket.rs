@@ -54,8 +54,6 @@ use handshake::{Progress, Upgrading};
 use incoming::{ANSWERED, Incoming, Said};
 use random::Random;
 
-pub(crate) use offer::{Choice, Subprotocol};
-
 pub use accept::accept_of;
 pub use answer_id::{AnswerId, ID_PLACE};
 pub use deflate::INFLATED_BYTES_MAX;

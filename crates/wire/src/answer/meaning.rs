@@ -5,7 +5,7 @@ use crate::error::{AnswerError, Malformed};
 use crate::framing::FramingFields;
 use crate::grpc_status::{GrpcCoding, GrpcStatus};
 use crate::permessage_deflate::Extensions;
-use crate::websocket::Subprotocol;
+use crate::websocket_choice::Subprotocol;
 
 /// What one field says to a client. A field of the dynamic table is understood once, when it is put there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

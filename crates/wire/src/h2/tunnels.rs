@@ -6,7 +6,7 @@ use super::streams::EndsStream;
 use crate::error::ErrorCode;
 use crate::exchange::Tag;
 use crate::template::UploadBody;
-use crate::websocket::Choice;
+use crate::websocket_choice::Choice;
 
 /// What is kept of tunnels beside their streams.
 #[derive(Debug, Default)]

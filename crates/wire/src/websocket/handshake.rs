@@ -3,13 +3,14 @@
 use memchr::memchr;
 
 use super::accept::{KEY_BYTES, accept_of};
-use super::offer::{Choice, EXTENSIONS, Offer, SUBPROTOCOL, Subprotocol};
+use super::offer::{EXTENSIONS, Offer, SUBPROTOCOL};
 use crate::error::{Malformed, Section, WebSocketError};
 use crate::framing::elements;
 use crate::head::{PROTOCOL, parse_field, without_line_end};
 use crate::permessage_deflate::{Extensions, PermessageDeflate};
 use crate::request::{Body, InvalidRequest, Method, Request, RequestKind, Version};
 use crate::response::{Limits, ResponseParser};
+use crate::websocket_choice::{Choice, Subprotocol};
 
 /// The version of WebSocket, which every request for one has.
 pub(super) const VERSION: (&str, &str) = ("Sec-WebSocket-Version", "13");
