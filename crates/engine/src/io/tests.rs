@@ -373,7 +373,7 @@ fn connections_whose_bytes_never_end_hold_up_no_other<I: Backend>() {
     let mut quiet = connect(&mut io, ENDLESS, &listener);
     let peers: Vec<_> = (0..ENDLESS).map(|slot| connect(&mut io, slot, &listener)).collect();
     let endless =
-        |mut peer: TcpStream| std::thread::spawn(move || while peer.write_all(&[0; 64 * 1024]).is_ok() {});
+        |mut peer: TcpStream| std::thread::spawn(move || while peer.write_all(&[0; 8 * 1024]).is_ok() {});
     let floods: Vec<_> = peers.into_iter().map(endless).collect();
     let mut heard = [false; ENDLESS];
     let mut missing = vec![(ENDLESS, Taken::Received(b"x".to_vec())), (ENDLESS + 1, Taken::Connected)];
@@ -393,7 +393,9 @@ fn connections_whose_bytes_never_end_hold_up_no_other<I: Backend>() {
     }
     assert_eq!((heard, missing), ([true; ENDLESS], vec![]));
     drop(io);
-    floods.into_iter().for_each(|flood| flood.join().unwrap());
+    for flood in floods {
+        flood.join().unwrap();
+    }
 }
 
 fn bytes_in_front_of_the_end_come_first<I: Backend>() {

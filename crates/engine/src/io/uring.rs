@@ -265,32 +265,7 @@ impl Uring {
                 self.touched.push(token.slot);
                 true
             }
-            (Kind::Receive, Err(Errno::NOBUFS)) => {
-                self.scarce_turns = SCARCE_TURNS;
-                socket.receive = Receiving::Idle;
-                self.starved.push_back(token);
-                false
-            }
-            (Kind::Receive, Err(Errno::CANCELED)) if socket.receive == Receiving::Ending => {
-                socket.receive = Receiving::Idle;
-                self.starved.push_back(token);
-                false
-            }
-            (Kind::Receive, _) => {
-                let goes_on = result.is_ok_and(|length| length > 0);
-                let is_scarce = self.scarce_turns > 0;
-                if more && is_scarce && socket.receive == Receiving::Always {
-                    socket.receive = Receiving::Ending;
-                    self.to_end.push(token);
-                } else if !more && goes_on && is_scarce {
-                    socket.receive = Receiving::Idle;
-                    self.starved.push_back(token);
-                } else if !more {
-                    socket.receive = if goes_on { Receiving::Wanted } else { Receiving::Idle };
-                    self.touched.push(token.slot);
-                }
-                true
-            }
+            (Kind::Receive, _) => self.take_received(token, result, more),
             (Kind::SendNow | Kind::Send, Ok(_) | Err(Errno::AGAIN)) => {
                 self.touched.push(token.slot);
                 socket.taken(result.unwrap_or(0))
@@ -306,6 +281,42 @@ impl Uring {
         if is_event {
             self.arrived.push_back(Arrival { token, result, buffer });
         }
+    }
+
+    /// Begins to receive anew where that is needed, or has a connection wait for a free buffer; says whether the loop needs the
+    /// completion.
+    fn take_received(&mut self, token: Token, result: Result<usize, Errno>, more: bool) -> bool {
+        let socket = &mut self.sockets[token.slot];
+        let has_ended = !more && !result.is_ok_and(|length| length > 0);
+        let is_scarce = self.scarce_turns > 0;
+        match result {
+            Err(Errno::NOBUFS) => {
+                self.scarce_turns = SCARCE_TURNS;
+                socket.receive = Receiving::Idle;
+                self.starved.push_back(token);
+                return false;
+            }
+            Err(Errno::CANCELED) if socket.receive == Receiving::Ending => {
+                socket.receive = Receiving::Idle;
+                self.starved.push_back(token);
+                return false;
+            }
+            _ if more && is_scarce && socket.receive == Receiving::Always => {
+                socket.receive = Receiving::Ending;
+                self.to_end.push(token);
+            }
+            _ if more => {}
+            _ if has_ended => socket.receive = Receiving::Idle,
+            _ if is_scarce => {
+                socket.receive = Receiving::Idle;
+                self.starved.push_back(token);
+            }
+            _ => {
+                socket.receive = Receiving::Wanted;
+                self.touched.push(token.slot);
+            }
+        }
+        true
     }
 
     /// Queues what the last turn has begun; returns of how many slots.
@@ -385,10 +396,8 @@ impl Io for Uring {
         let submitted = self.begin_turn();
         // Events may be left from the last turn; then there is nothing to wait for. The kernel is asked all the same: what it has
         // put off for this thread it does only then, and without end some connections leave events of every turn.
-        let longest = match self.arrived.is_empty() {
-            true => self.queued.wait_until(until) - clock::now(),
-            false => Nanos::ZERO,
-        };
+        let has_events = !self.arrived.is_empty();
+        let longest = if has_events { Nanos::ZERO } else { self.queued.wait_until(until) - clock::now() };
         self.enter(Wait::AtMost(longest));
         self.submit(submitted);
         clock::now()
