@@ -364,7 +364,8 @@ fn a_turn_delivers_a_limited_number_of_events_and_the_next_turns_the_rest<I: Bac
 }
 
 fn connections_whose_bytes_never_end_hold_up_no_other<I: Backend>() {
-    const ENDLESS: usize = 4;
+    // More than have an event in a turn.
+    const ENDLESS: usize = EVENTS_PER_TURN + 8;
     const TURNS: usize = 100;
     // What is done with the bytes takes longer than it takes to send as many again.
     const HANDLING: Nanos = Nanos(100_000);
@@ -372,8 +373,10 @@ fn connections_whose_bytes_never_end_hold_up_no_other<I: Backend>() {
     let mut io = I::open(address, ENDLESS + 2).unwrap();
     let mut quiet = connect(&mut io, ENDLESS, &listener);
     let peers: Vec<_> = (0..ENDLESS).map(|slot| connect(&mut io, slot, &listener)).collect();
-    let endless =
-        |mut peer: TcpStream| std::thread::spawn(move || while peer.write_all(&[0; 8 * 1024]).is_ok() {});
+    let endless = |mut peer: TcpStream| {
+        let bytes = vec![0; 64 * 1024];
+        std::thread::spawn(move || while peer.write_all(&bytes).is_ok() {})
+    };
     let floods: Vec<_> = peers.into_iter().map(endless).collect();
     let mut heard = [false; ENDLESS];
     let mut missing = vec![(ENDLESS, Taken::Received(b"x".to_vec())), (ENDLESS + 1, Taken::Connected)];
