@@ -8,7 +8,6 @@ use std::num::NonZeroU16;
 
 use crate::error::{AnswerError, Malformed, Section};
 use crate::grpc_status::{GrpcCoding, GrpcStatus};
-use crate::websocket_choice::Choice;
 
 pub(crate) use end_message::EndMessage;
 pub(crate) use meaning::Meaning;
@@ -22,8 +21,6 @@ pub(crate) struct Head {
     pub(crate) grpc_status: Option<GrpcStatus>,
     /// How messages of gRPC are compressed that are.
     pub(crate) grpc_coding: GrpcCoding,
-    /// What is chosen for the WebSocket that the answer opens, if it does.
-    pub(crate) websocket: Choice,
     /// The first thing that may be in no response.
     pub(crate) problem: Option<Malformed>,
     has_regular: bool,
@@ -32,7 +29,10 @@ pub(crate) struct Head {
 impl Head {
     fn take(&mut self, meaning: Meaning) {
         let problem = match meaning {
-            Meaning::Regular | Meaning::GrpcMessage => {
+            Meaning::Regular
+            | Meaning::GrpcMessage
+            | Meaning::WebSocketExtensions(_)
+            | Meaning::WebSocketSubprotocol(_) => {
                 self.has_regular = true;
                 return;
             }
@@ -44,16 +44,6 @@ impl Head {
             Meaning::GrpcStatus(status) => {
                 self.has_regular = true;
                 self.grpc_status = Some(status);
-                return;
-            }
-            Meaning::WebSocketExtensions(extensions) => {
-                self.has_regular = true;
-                self.websocket.extensions(extensions);
-                return;
-            }
-            Meaning::WebSocketSubprotocol(subprotocol) => {
-                self.has_regular = true;
-                self.websocket.subprotocol(subprotocol);
                 return;
             }
             Meaning::Status(_) if self.has_regular => Some(AnswerError::LatePseudoField.into()),

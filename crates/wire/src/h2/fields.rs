@@ -1,8 +1,9 @@
 //! The header blocks of a connection.
 
 use super::hpack::Decoder;
-use crate::answer::{EndMessage, Head, HeadUnderWay, LastHead};
+use crate::answer::{EndMessage, Head, HeadUnderWay, LastHead, Meaning};
 use crate::error::HpackError;
+use crate::websocket_choice::Choice;
 
 /// Reads the blocks of a connection.
 #[derive(Debug)]
@@ -11,6 +12,7 @@ pub(crate) struct HeadReader {
     limit_bytes: usize,
     last: LastHead,
     grpc_message: EndMessage,
+    choice: Choice,
 }
 
 impl HeadReader {
@@ -20,6 +22,7 @@ impl HeadReader {
             limit_bytes,
             last: LastHead::default(),
             grpc_message: EndMessage::default(),
+            choice: Choice::default(),
         }
     }
 
@@ -34,6 +37,11 @@ impl HeadReader {
         &self.grpc_message
     }
 
+    /// What the last block chooses for the WebSocket that it opens, if it does.
+    pub(crate) fn choice(&self) -> Choice {
+        self.choice
+    }
+
     /// What a complete block says. A block that is decoded and still says something wrong leaves the connection in order.
     pub(crate) fn read(&mut self, block: &[u8]) -> Result<Head, HpackError> {
         let changes = self.decoder.changes();
@@ -43,10 +51,16 @@ impl HeadReader {
         let mut under_way = HeadUnderWay::default();
         // A block that is not read again says what the last one that was read has said.
         self.grpc_message.clear();
-        let message = &mut self.grpc_message;
+        self.choice = Choice::default();
+        let (message, choice) = (&mut self.grpc_message, &mut self.choice);
         self.decoder.decode_with_meaning(block, |decoded| {
             under_way.take(decoded.field.bytes(), decoded.meaning);
             message.take(decoded.meaning, decoded.field.value);
+            match decoded.meaning {
+                Meaning::WebSocketExtensions(extensions) => choice.extensions(extensions),
+                Meaning::WebSocketSubprotocol(subprotocol) => choice.subprotocol(subprotocol),
+                _ => {}
+            }
         })?;
         let head = under_way.end(self.limit_bytes);
         if self.decoder.changes() == changes {

@@ -241,7 +241,9 @@ impl Http2 {
                 stream.grpc_coding = head.grpc_coding;
                 // No limit of a block comes near to that.
                 stream.header_bytes = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-                self.tunnels.keep_choice(tag, head.websocket);
+                if self.tunnels.are_open {
+                    self.tunnels.keep_choice(tag, self.heads.choice());
+                }
             }
             Ok(Block::Trailers | Block::Interim) => stream.framing_bytes += bytes.len() as u64,
         }
