@@ -137,7 +137,7 @@ def deflate_flood(peer: Peer, _: bytes) -> None:
 
 
 def publishing(flood: bytes) -> Manners:
-    """Open each WebSocket, and send this on all but the first ones without an end."""
+    """Open each WebSocket, and send this on it without an end."""
 
     def serve(peer: Peer) -> None:
         peer.say(upgrade(peer.asked()))
@@ -151,54 +151,50 @@ def streaming(begin: bytes, more: bytes = b"", fields: bytes = b"") -> Manners:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n"
 
     def serve(peer: Peer) -> None:
-        while peer.asked():
-            peer.say(head + fields + b"\r\n")
-            if peer.number < VERIFYING:
-                peer.say(b"data: hello\n\n")
-                break
-            peer.say(begin)
-            if more:
+        is_verified = peer.number < VERIFYING
+        if peer.asked():
+            peer.say(head, fields, b"\r\n", b"data: hello\n\n" if is_verified else begin)
+            if more and not is_verified:
                 peer.flood(more)
-            break
         # The end of the stream is that of the connection.
         peer.connection.close()
 
     return Manners(serve)
 
 
-def over_http2(answer: Callable[[Peer, int, bool], None]) -> Manners:
-    """Say that WebSockets are taken, give a wide window, and do this for each head and each message."""
+def over_http2(answer: Callable[[Peer, int, int], None]) -> Manners:
+    """Say that WebSockets are taken, give a wide window, and do this for each head and each message.
+
+    It gets the kind of their frames, and their stream.
+    """
 
     def serve(peer: Peer) -> None:
         peer.say(frame(SETTINGS, 0, 0, b"\0\x08\0\0\0\x01" + WIDE))
         peer.say(frame(WINDOW_UPDATE, 0, 0, (2**30).to_bytes(4)))
         for kind, stream, payload in frames_of(peer):
-            if kind == HEADERS:
-                if peer.number < VERIFYING:
-                    peer.say(frame(HEADERS, END_HEADERS, stream, OK))
-                else:
-                    answer(peer, stream, True)  # noqa: FBT003 - a message or its WebSocket
-            elif kind == DATA and payload:
-                if peer.number < VERIFYING:
-                    peer.say(frame(DATA, 0, stream, framed(TEXT, BODY)))
-                else:
-                    answer(peer, stream, False)  # noqa: FBT003
+            if kind == HEADERS or (kind == DATA and payload):
+                (echo if peer.number < VERIFYING else answer)(peer, kind, stream)
 
     return Manners(serve)
+
+
+def echo(peer: Peer, kind: int, stream: int) -> None:
+    """Open each WebSocket, and send each message back."""
+    peer.say(open_head(stream) if kind == HEADERS else frame(DATA, 0, stream, framed(TEXT, BODY)))
 
 
 def on_streams(head: Callable[[int], bytes], message: Callable[[int], bytes], more: bytes = b"") -> Manners:
     """Answer each request for a WebSocket and each message so; behind the first message forever with more."""
 
-    def answer(peer: Peer, stream: int, begins: bool) -> None:  # noqa: FBT001
-        peer.say(head(stream) if begins else message(stream))
-        if more and not begins:
+    def answer(peer: Peer, kind: int, stream: int) -> None:
+        peer.say(head(stream) if kind == HEADERS else message(stream))
+        if more and kind == DATA:
             peer.flood(frame(DATA, 0, stream, more))
 
     return over_http2(answer)
 
 
-def refusing(peer: Peer, stream: int, _: bool) -> None:  # noqa: FBT001
+def refusing(peer: Peer, _: int, stream: int) -> None:
     """Refuse a WebSocket in a line that does not end."""
     peer.say(frame(HEADERS, END_HEADERS, stream, NOT_FOUND))
     peer.flood(frame(DATA, 0, stream, b"no " * 100))
@@ -297,7 +293,7 @@ COMPRESSED: dict[str, Manners] = {
 DELIVERIES: dict[str, Manners] = {
     "delivers nothing": opening(b"", lambda _peer, _body: None),
     "sends messages without a marker forever": publishing(framed(TEXT, b"hello")),
-    "sends a marker of its own forever": publishing(
+    "sends an invented marker forever": publishing(
         framed(TEXT, b"loadcurve:0000beef-000000000017:0000000005000000001")
     ),
     "begins a marker and sends no more of it": publishing(framed(TEXT, b"loadcurve:0000beef-")),
