@@ -37,7 +37,7 @@ pub struct Settings {
     http3: Http3Settings,
     /// The moment zero.
     base: Instant,
-    /// The numbers of exchanges whose connections share sockets; none where each connection has one.
+    /// The numbers of exchanges whose connections share sockets; `None` where each connection has one.
     numbers: Option<Numbers>,
 }
 
@@ -50,7 +50,7 @@ impl Settings {
         Self { client, dial, http3, base, numbers: None }
     }
 
-    /// The same for connections that share sockets of UDP, and are told apart by [their IDs](crate::connection_ids).
+    /// The same for connections that share sockets of UDP, and are distinguished by [their IDs](crate::connection_ids).
     #[must_use]
     pub fn sharing_sockets(self) -> Self {
         Self { numbers: Some(Numbers::default()), ..self }

@@ -287,36 +287,32 @@ impl Uring {
     /// completion.
     fn take_received(&mut self, token: Token, result: Result<usize, Errno>, more: bool) -> bool {
         let socket = &mut self.sockets[token.slot];
-        let has_ended = !more && !result.is_ok_and(|length| length > 0);
+        if result == Err(Errno::NOBUFS) {
+            self.scarce_turns = SCARCE_TURNS;
+        }
         let is_scarce = self.scarce_turns > 0;
-        match result {
-            Err(Errno::NOBUFS) => {
-                self.scarce_turns = SCARCE_TURNS;
-                socket.receive = Receiving::Idle;
-                self.starved.push_back(token);
-                return false;
-            }
-            Err(Errno::CANCELED) if socket.receive == Receiving::Ending => {
-                socket.receive = Receiving::Idle;
-                self.starved.push_back(token);
-                return false;
-            }
-            _ if more && is_scarce && socket.receive == Receiving::Always => {
+        let goes_on = result.is_ok_and(|length| length > 0);
+        // It has ended without a buffer, and not for anything that the peer did.
+        let is_without = match result {
+            Err(Errno::NOBUFS) => true,
+            Err(Errno::CANCELED) => socket.receive == Receiving::Ending,
+            _ => false,
+        };
+        if more {
+            if is_scarce && socket.receive == Receiving::Always {
                 socket.receive = Receiving::Ending;
                 self.to_end.push(token);
             }
-            _ if more => {}
-            _ if has_ended => socket.receive = Receiving::Idle,
-            _ if is_scarce => {
-                socket.receive = Receiving::Idle;
-                self.starved.push_back(token);
-            }
-            _ => {
-                socket.receive = Receiving::Wanted;
-                self.touched.push(token.slot);
-            }
+        } else if is_without || (is_scarce && goes_on) {
+            socket.receive = Receiving::Idle;
+            self.starved.push_back(token);
+        } else if goes_on {
+            socket.receive = Receiving::Wanted;
+            self.touched.push(token.slot);
+        } else {
+            socket.receive = Receiving::Idle;
         }
-        true
+        !is_without
     }
 
     /// Queues what the last turn has begun; returns of how many slots.
