@@ -28,6 +28,8 @@ pub struct DatagramCounts {
     pub receives: u64,
     /// The datagrams that were received.
     pub received: u64,
+    /// Of those, what came to a shared socket for none of its open connections.
+    pub unattributed: u64,
     /// Datagrams that the kernel has dropped at these sockets, because they were full.
     pub dropped: u64,
     /// What the kernel grants each socket to hold what has arrived, in bytes.
@@ -51,6 +53,7 @@ impl DatagramCounts {
         self.too_long += other.too_long;
         self.receives += other.receives;
         self.received += other.received;
+        self.unattributed += other.unattributed;
         self.dropped += other.dropped;
         self.receive_buffer_bytes.merge(other.receive_buffer_bytes);
         self.send_buffer_bytes.merge(other.send_buffer_bytes);

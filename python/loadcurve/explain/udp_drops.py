@@ -105,7 +105,8 @@ def _explain_client(_: Subject, seen: Sequence[Observation[Dropped]]) -> Explana
         ],
         cause="The load does not read as fast as the server sends, or the kernel grants its sockets too "
         "little.",
-        advice="Raise net.core.rmem_max on the load's machine, or use more threads for the load: these "
+        advice="Raise net.core.rmem_max on the load's machine, use more threads for the load, or give each "
+        'connection a socket of UDP where those of a thread share one (sockets = "connection"): these '
         "figures are not the server's alone.",
     )
 

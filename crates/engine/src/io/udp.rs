@@ -351,6 +351,7 @@ impl Io for Udp {
 
     fn take_datagram_counts(&mut self) -> DatagramCounts {
         self.send_gathered();
+        self.counts.unattributed += self.batch.take_unattributed();
         for socket in &mut self.sockets {
             socket.count_memory(&mut self.counts);
         }

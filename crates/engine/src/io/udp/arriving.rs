@@ -84,6 +84,8 @@ pub(super) struct Batch {
     delivered: usize,
     /// Which slot is the next that gets what is anyone's.
     anyone: Slot,
+    /// Datagrams of this batch and those before it that no open connection has got.
+    unattributed: u64,
 }
 
 impl Batch {
@@ -95,14 +97,20 @@ impl Batch {
     /// This many messages of a socket are in the buffer; gives how many datagrams these are.
     pub(super) fn filled(&mut self, socket: usize, count: usize) -> usize {
         *self = Self { socket, count, message: 0, delivered: 0, anyone: 0, ..*self };
+        // One without content is a datagram, too.
         let datagrams = self.messages[..count]
             .iter()
-            .map(|one| one.length.div_ceil(one.each.map_or(one.length, usize::from).max(1)));
+            .map(|one| one.length.div_ceil(one.each.map_or(one.length, usize::from).max(1)).max(1));
         datagrams.sum()
     }
 
     pub(super) fn socket(&self) -> usize {
         self.socket
+    }
+
+    /// How many datagrams no open connection has got since this was asked last.
+    pub(super) fn take_unattributed(&mut self) -> u64 {
+        std::mem::take(&mut self.unattributed)
     }
 
     /// Whether something of it is not delivered.
@@ -135,6 +143,7 @@ impl Batch {
             let each = message.each.map_or(message.length, usize::from).max(1);
             let mut datagrams = buffer[start..end].chunks(each);
             let Some(datagram) = datagrams.next() else {
+                self.unattributed += u64::from(message.length == 0);
                 self.message += 1;
                 self.delivered = 0;
                 continue;
@@ -148,6 +157,7 @@ impl Batch {
                     if hears(slot) {
                         return Some((slot, start..start + length, division(message)));
                     }
+                    self.unattributed += length.div_ceil(each) as u64;
                 }
                 Whose::Anyones => {
                     if let Some(slot) = (self.anyone..owners.known.len()).find(|slot| hears(*slot)) {
@@ -157,10 +167,15 @@ impl Batch {
                         self.anyone = slot + 1;
                         return Some((slot, start..start + datagram.len(), DatagramBytes::default()));
                     }
+                    // Which of those that got it it ends, if any, is theirs to say.
+                    self.unattributed += u64::from(self.anyone == 0);
                     self.anyone = 0;
                     self.delivered += datagram.len();
                 }
-                Whose::Nobodys => self.delivered += datagram.len(),
+                Whose::Nobodys => {
+                    self.unattributed += 1;
+                    self.delivered += datagram.len();
+                }
             }
         }
     }
