@@ -15,7 +15,7 @@ from loadcurve.result.load import LoadResult
 from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.plan import plan_at_point
 from loadcurve.runs.web_server import WebServerUnderLoad
-from loadcurve.server.content import content_of_folder
+from loadcurve.server.content import content_of_folder, make_content
 from loadcurve.server.found import FoundServer, Overrides, find_server
 from loadcurve.server.here import Server
 from loadcurve.server.installed.place import installed_server
@@ -106,6 +106,37 @@ def test_a_browser_shows_a_page_of_a_server_over_http3(name, place, state, tmp_p
     with Server(found, content, content_of_folder(content)) as server:
         shown = shown_by_chromium(server.port, "/page.html", tmp_path / "profile")
     assert "<body>h3" in shown
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("place", ["path", "installed"])
+@pytest.mark.parametrize(("name", "is_fair"), [("caddy", True), ("envoy", False)])
+def test_answers_that_a_server_leaves_behind_are_counted(name, is_fair, place, state):
+    found = speaking(name, place)
+    folder = state / "long"
+    folder.mkdir(exist_ok=True)
+    content = make_content(folder, {"20k.bin": 20 << 10}, seed=1)
+    with Server(found, folder, content) as server:
+        load = ClosedLoad.model_validate(
+            {
+                "model": "closed",
+                "http": HTTP3,
+                "connections": 10,
+                "streams": 64,
+                "duration": "10s",
+                "requests": ["/20k.bin"],
+            }
+        )
+        plan = plan_at_point(load, server.address, content, [0], seed=0, transport=server.transport)
+        result = CHOSEN.run(plan, lambda _: None)
+    assert result.http3 is not None
+    starved = result.http3.streams.answers_starved
+    if not is_fair:
+        # It sends what is new before the rest of what it has begun, as long as a connection is full.
+        assert starved
+    elif result.http3.dropped.by_client == 0:
+        # What is lost here is sent again behind later answers.
+        assert starved == 0
 
 
 @pytest.mark.needs("ss")

@@ -67,6 +67,7 @@ def http2_result(waits_ms: list[float]) -> Data:
         "bodies_delayed": 0,
         "windows_used_up": 0,
         "answers_behind_long": 0,
+        "answers_starved": 0,
     }
 
 

@@ -214,6 +214,7 @@ def speak_http2(
         "bodies_delayed": 0,
         "windows_used_up": 0,
         "answers_behind_long": 0,
+        "answers_starved": 0,
     } | http2
 
 
@@ -285,6 +286,7 @@ def http3_result() -> Data:
             "wait_ms": none,
             "moved_wait_ms": none,
             "rejected": 0,
+            "answers_starved": 0,
         },
         "qpack": {
             "offered_bytes": 4096,
@@ -313,6 +315,7 @@ def http3_result() -> Data:
             "receives": 5_000,
             "received": 10_000,
             "per_receive": 2.0,
+            "unattributed": 0,
             "sends_put_off": 0,
             "too_long": 0,
         },

@@ -5,6 +5,7 @@ use loadcurve_record::{Answer, BrokenOff, FailedRequest, Failure, PipelineEnd, S
 use loadcurve_wire::{Event, Exchange, Malformed, Readiness, Tag, WebSocketError};
 
 use crate::places::{InFlight, Places};
+use crate::starving::AnsweredBodies;
 use crate::work::{AnswerOf, Work};
 
 /// The state of a slot's connection.
@@ -77,6 +78,8 @@ pub(crate) struct Connection<W: Work> {
     pub(crate) answers_at_begin: Option<u64>,
     /// When the last of them was.
     answered: Nanos,
+    /// Their bodies.
+    pub(crate) answered_bodies: AnsweredBodies,
     /// Whether it was closed with requests that go to another one.
     has_dropped: bool,
     /// Whether the slot is in the list of those that can take a request.
@@ -111,6 +114,7 @@ impl<W: Work> Connection<W> {
             answers: 0,
             answers_at_begin: None,
             answered: Nanos::ZERO,
+            answered_bodies: AnsweredBodies::default(),
             has_dropped: false,
             is_listed: false,
             free_since: Some(Nanos::ZERO),
@@ -146,6 +150,7 @@ impl<W: Work> Connection<W> {
         self.calls = 0;
         self.answers = 0;
         self.answers_at_begin = None;
+        self.answered_bodies = AnsweredBodies::default();
         self.has_dropped = false;
         self.wakes_at = None;
         self.writing_since = None;
@@ -277,9 +282,20 @@ impl<W: Work> Connection<W> {
 
     /// Notes that the first byte of an answer has come.
     pub(crate) fn answer_begun(&mut self, tag: Tag, now: Nanos) {
-        if let Some(request) = self.requests.get_mut(tag) {
-            request.first_byte.get_or_insert(now);
+        if let Some(request) = self.requests.get_mut(tag)
+            && request.first_byte.is_none()
+        {
+            request.first_byte = Some(now);
+            request.answered_before = self.answered_bodies.bytes();
         }
+    }
+
+    /// Whether others have starved the answer under a tag.
+    #[inline]
+    pub(crate) fn is_starved(&mut self, tag: Tag) -> bool {
+        let most = self.requests.most();
+        let begun = self.requests.get_mut(tag).filter(|request| request.first_byte.is_some());
+        begun.is_some_and(|request| self.answered_bodies.have_passed(request.answered_before, most))
     }
 
     /// Takes a request that this connection does not answer, by what its exchange says of it; `None` if there is no

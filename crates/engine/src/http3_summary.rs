@@ -119,6 +119,7 @@ pub struct Streams {
     pub wait_ms: Distribution,
     pub moved_wait_ms: Distribution,
     pub rejected: u64,
+    pub answers_starved: u64,
 }
 
 /// The table of header fields.
@@ -160,6 +161,8 @@ pub struct Datagrams {
     pub receives: u64,
     pub received: u64,
     pub per_receive: Option<f64>,
+    /// Of those received: for no open connection of a shared socket.
+    pub unattributed: u64,
     pub sends_put_off: u64,
     pub too_long: u64,
 }
@@ -367,6 +370,7 @@ impl From<&Recorder> for Streams {
             wait_ms: (&recorder.multiplexing.stream_wait).into(),
             moved_wait_ms: (&recorder.multiplexing.moved_wait).into(),
             rejected: recorder.quic.requests_rejected,
+            answers_starved: recorder.multiplexing.answers_starved,
         }
     }
 }
@@ -410,6 +414,7 @@ impl From<&DatagramCounts> for Datagrams {
             receives: counts.receives,
             received: counts.received,
             per_receive: per(counts.received, counts.receives),
+            unattributed: counts.unattributed,
             sends_put_off: counts.sends_put_off,
             too_long: counts.too_long,
         }

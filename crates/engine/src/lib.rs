@@ -79,6 +79,7 @@ mod running;
 mod scheduler;
 mod server_sockets;
 mod spoken;
+mod starving;
 mod summary;
 mod thread_group;
 mod transport;

@@ -18,6 +18,8 @@ pub(crate) struct InFlight<X> {
     /// When it was written; until then it waits for its connection.
     pub(crate) sent: Option<Nanos>,
     pub(crate) first_byte: Option<Nanos>,
+    /// How much had been answered on its connection then.
+    pub(crate) answered_before: u64,
     /// How long connecting took, where the request had to wait for it.
     pub(crate) connect: Option<Nanos>,
     /// Whether it found its connection open.
@@ -62,6 +64,12 @@ impl<X: Copy> Places<X> {
             last_unwritten: NONE,
             first_unseen: NONE,
         }
+    }
+
+    /// How many requests there may be.
+    #[inline]
+    pub(crate) fn most(&self) -> usize {
+        self.places.len()
     }
 
     /// How many requests there are.
@@ -214,6 +222,7 @@ mod tests {
             due: Nanos::ZERO,
             sent,
             first_byte,
+            answered_before: 0,
             connect,
             reused: true,
             moved_at: None,

@@ -196,6 +196,7 @@ pub struct Http2Summary {
     pub bodies_delayed: u64,
     pub windows_used_up: u64,
     pub answers_behind_long: u64,
+    pub answers_starved: u64,
 }
 
 /// Of how many connections the end was announced with this code of HTTP/2.
@@ -231,6 +232,7 @@ impl From<&Multiplexing> for Http2Summary {
             bodies_delayed: counted.bodies_delayed,
             windows_used_up: counted.windows_used_up,
             answers_behind_long: counted.answers_behind_long,
+            answers_starved: counted.answers_starved,
         }
     }
 }

@@ -79,6 +79,8 @@ pub struct Multiplexing {
     pub windows_used_up: u64,
     /// Short answers that ended behind a long run of another one's data, which began when they were under way.
     pub answers_behind_long: u64,
+    /// Answers that had begun, and that their server left behind while it answered others on their connection.
+    pub answers_starved: u64,
     /// How long measured requests waited that could not be sent because of the server's limit on streams.
     pub stream_wait: TimeHistogram,
     /// How long measured requests that a server had not looked at waited until they were sent once more.
@@ -96,6 +98,7 @@ impl Multiplexing {
         self.bodies_delayed += other.bodies_delayed;
         self.windows_used_up += other.windows_used_up;
         self.answers_behind_long += other.answers_behind_long;
+        self.answers_starved += other.answers_starved;
         self.stream_wait.merge(&other.stream_wait);
         self.moved_wait.merge(&other.moved_wait);
     }

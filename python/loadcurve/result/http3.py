@@ -114,6 +114,8 @@ class QuicStreams(Record):
     """Of the measured requests that moved, from the end of the first attempt until the second one."""
     rejected: Count
     """Requests that the server did not look at."""
+    answers_starved: Count | None = None
+    """As over HTTP/2 (``Http2Result``)."""
 
 
 class Qpack(Record):
@@ -165,6 +167,10 @@ class DatagramCalls(Record):
     received: Count
     per_receive: Time | None
     """Above 1 where the server sends several at once and nothing on the way takes them apart."""
+    unattributed: Count | None = None
+    """Of those received: what came to a shared socket for a connection that is not open (any more). Records
+    may lack it.
+    """
     sends_put_off: Count
     """How often the kernel had no room for what was to be sent."""
     too_long: Count

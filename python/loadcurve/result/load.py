@@ -227,6 +227,11 @@ class Http2Result(Record):
     """How often a server had sent all that the client's windows let it, and more was to come."""
     answers_behind_long: Count
     """Answers below 256 KiB that were under way while 256 KiB of another one came without a break."""
+    answers_starved: Count | None = None
+    """Answers that had begun, and that others then passed on their connection: eight times as much as the
+    longest answers of all streams together. Those that timed out are among them. ``None`` in records of
+    versions that did not count them.
+    """
 
 
 class Bytes(Record):

@@ -107,6 +107,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             due,
             sent: None,
             first_byte: None,
+            answered_before: 0,
             connect: None,
             reused: connection.state == State::Open,
             moved_at: None,

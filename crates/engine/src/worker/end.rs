@@ -272,6 +272,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             self.fail(slot, Failure::Timeout);
             return;
         }
+        self.recorder.multiplexing.answers_starved += u64::from(self.connections[slot].is_starved(tag));
         self.end_request(slot, tag, Failure::Timeout);
         self.keep_slow(slot);
         let connection = &self.connections[slot];

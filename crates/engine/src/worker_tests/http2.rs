@@ -322,3 +322,61 @@ fn requests_to_a_server_that_does_not_read_any_more_time_out_with_their_connecti
     assert_eq!((outcome.recorder.connections.opened, outcome.recorder.requests.sent), (2, 1));
     assert_eq!(outcome.latencies(), [ms(500), ms(500), ms(500)]);
 }
+
+/// A server of HTTP/2 that sends the head of its first answer at once, and the rest only after `passing` others of 16 KiB.
+struct Starving {
+    passing: u64,
+    first: Option<[u8; 4]>,
+    answered: u64,
+}
+
+impl Peer for Starving {
+    fn answers(&mut self, _: Slot, now: Nanos, bytes: &[u8]) -> Vec<(Nanos, Vec<u8>)> {
+        let mut sent = Vec::new();
+        let mut frames = bytes;
+        if let Some(behind) = bytes.strip_prefix(PREFACE) {
+            frames = behind;
+            sent.extend([SETTINGS, SETTINGS_ACKNOWLEDGED].concat());
+        }
+        while let [l0, l1, l2, kind, _, s0, s1, s2, s3, behind @ ..] = frames {
+            frames = &behind[u32::from_be_bytes([0, *l0, *l1, *l2]) as usize..];
+            if *kind != 1 {
+                continue;
+            }
+            let stream = [*s0, *s1, *s2, *s3];
+            sent.extend([&[0, 0, 1, 1, 4][..], &stream, &[0x88]].concat());
+            if self.first.is_none() {
+                self.first = Some(stream);
+                continue;
+            }
+            self.answered += 1;
+            sent.extend([&[0, 0x40, 0, 0, 1][..], &stream, &[b'x'; 16 << 10]].concat());
+            if self.answered == self.passing {
+                let first = self.first.unwrap_or_default();
+                sent.extend([&[0, 0x40, 0, 0, 1][..], &first, &[b'x'; 16 << 10]].concat());
+            }
+        }
+        // Nothing at all would be the end of the connection.
+        (!sent.is_empty()).then_some((now + ms(1), sent)).into_iter().collect()
+    }
+}
+
+#[test]
+fn an_answer_that_had_begun_and_that_many_others_passed_is_counted_as_starved_whether_it_ends_or_times_out() {
+    let starved = |passing, requests| {
+        let plan = closed(1, Stop::RequestsTotal(requests));
+        let plan = HttpLoad { timeout_s: 0.5, ..plan }.with(|http| {
+            http.http = HttpVersion::Http2;
+            http.conversation = Conversation { streams: 4, ..Conversation::default() };
+        });
+        let server = Starving { passing, first: None, answered: 0 };
+        let outcome = peer::run::<Http2>(&plan, Http2Settings::default(), Delays::default(), server);
+        let recorder = outcome.recorder;
+        (recorder.failures[Failure::Timeout], recorder.multiplexing.answers_starved)
+    };
+    // Eight times four others are the least of which the first answer is starved.
+    assert_eq!(starved(31, 200), (0, 0));
+    assert_eq!(starved(32, 200), (0, 1));
+    // In 500 ms three streams answer about a thousand others.
+    assert_eq!(starved(u64::MAX, 900), (1, 1));
+}
