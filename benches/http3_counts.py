@@ -136,7 +136,7 @@ class Cell:
         return f"{self.server} {self.kib} KiB x {self.streams}"
 
 
-def tried(cell: Cell, requests: int) -> tuple[str, bool]:
+def tried(cell: Cell, requests: int, timeout: str) -> tuple[str, bool]:
     """Load a server that has just started; return what was seen, and whether every answer is the server's."""
     tempfile.tempdir = None
     with tempfile.TemporaryDirectory(prefix="loadcurve-counts-") as name:
@@ -147,6 +147,7 @@ def tried(cell: Cell, requests: int) -> tuple[str, bool]:
             path = f"/{name_of(cell.kib)}"
             before = server.logged(path)
             options = ["-c", str(CONNECTIONS), "--streams", str(cell.streams), "-n", str(requests)]
+            options += ["--timeout", timeout]
             done = loaded(f"https://{server.address}{path}", options)
             if done.returncode not in OTHERS_ARE_NO_FAULT:
                 return (done.stderr.strip().splitlines() or ["it ended in silence"])[-1], False
@@ -156,6 +157,7 @@ def tried(cell: Cell, requests: int) -> tuple[str, bool]:
     failed = {error: count for error, count in result["errors"].items() if count}
     words = [f"{answered:,} answered", f"{logged:,} in the log", f"{body_bytes:,} bytes"]
     words += [f"{count:,} {error}" for error, count in failed.items()]
+    words += [json.dumps(one) for one in result["error_messages"]]
     is_whole = body_bytes == answered * cell.kib << 10
     return ", ".join(words), answered == requests == logged and is_whole and not failed
 
@@ -175,12 +177,13 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", help="the loads whose names contain this text")
     parser.add_argument("--requests", type=int, default=REQUESTS, metavar="N", help="of each load")
+    parser.add_argument("--timeout", default="10s", metavar="TIME", help="of each request")
     asked = parser.parse_args()
     print(machine())
     cells = {str(cell): cell for cell in (Cell(*one) for one in product(SERVERS, KIB, STREAMS))}
     failed: list[str] = []
     for name in named_with(asked.only, cells):
-        words, is_right = tried(cells[name], asked.requests)
+        words, is_right = tried(cells[name], asked.requests, asked.timeout)
         print(f"{name:24} {'passed' if is_right else 'FAILED'}  {words}", flush=True)
         failed += [] if is_right else [name]
     _end(len(named_with(asked.only, cells)), asked.requests, failed)
