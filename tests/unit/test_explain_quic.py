@@ -55,6 +55,16 @@ def test_a_server_of_one_process_may_have_one_socket():
     assert found(plant) == {}
 
 
+def test_a_program_behind_a_server_has_nothing_to_do_with_its_socket():
+    def plant(record: Data, *_: float) -> None:
+        share_socket(record, 100)
+        record["probe"]["server"]["programs"] = [
+            {"name": name, "cpu_share": 0.4, "cpu_per_request_us": 100} for name in ("envoy", "nginx")
+        ]
+
+    assert "one_udp_socket" not in found(plant)
+
+
 @pytest.mark.parametrize(("received", "is_found"), [(20_000, True), (20_001, False)])
 def test_long_answers_whose_datagrams_all_arrive_alone_are_a_finding(received: int, is_found: bool):
     def plant(record: Data, *_: float) -> None:

@@ -33,6 +33,14 @@ def test_a_few_answers_and_a_record_that_did_not_count_them_are_none(answers: in
     assert found(lambda record, *_: starve(record, "3", answers)) == {}
 
 
+def test_one_that_timed_out_is_a_finding():
+    def plant(record: Data, *_: float) -> None:
+        starve(record, "3", 1)
+        record["load"]["slowest"][0]["error"] = "timeout"
+
+    assert found(plant).keys() == {"answers_starved"}
+
+
 def test_answers_that_were_soon_over_all_the_same_are_none():
     assert found(lambda record, *_: starve(record, "3", 5, transfer_ms=499.0)) == {}
     assert found(lambda record, *_: starve(record, "3", 5, transfer_ms=500.0)).keys() == {"answers_starved"}

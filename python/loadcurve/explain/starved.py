@@ -12,9 +12,9 @@ from loadcurve.result.records import PointRecord
 CODE = FindingCode(
     "answers_starved",
     title="Answers that had begun were left behind",
-    seen_where="over HTTP/2 or HTTP/3, at least 5 answers were passed on their connection, after their first "
-    "byte, by eight times as much as the longest answers of all its streams together, and took at least 5 "
-    "times the median",
+    seen_where="over HTTP/2 or HTTP/3, at least 5 answers, or one that timed out, were passed on their "
+    "connection, after their first byte, by eight times as much as the longest answers of all its streams "
+    "together, and one took at least 5 times the median",
     because="a server that divides a connection evenly, or answers in order, lets at most one answer of each "
     "other stream pass",
 )
@@ -38,13 +38,11 @@ class Starved:
 def _starved(record: PointRecord) -> Starved | None:
     load = record.load
     answers = _counted(load)
-    transfers_ms = [
-        (one.service_time_ms or 0.0) - one.first_byte_ms
-        for one in load.slowest
-        if one.first_byte_ms is not None
-    ]
+    begun = [one for one in load.slowest if one.first_byte_ms is not None]
+    transfers_ms = [(one.service_time_ms or 0.0) - (one.first_byte_ms or 0.0) for one in begun]
     longest_ms, p50_ms = max(transfers_ms, default=0.0), load.latency_ms.p50
-    if answers < ANSWERS_MIN or p50_ms is None or longest_ms < SLOW_FACTOR * p50_ms:
+    least = 1 if any(one.error == "timeout" for one in begun) else ANSWERS_MIN
+    if answers < least or p50_ms is None or longest_ms < SLOW_FACTOR * p50_ms:
         return None
     return Starved(answers, load.errors["timeout"] or 0, longest_ms, p50_ms)
 

@@ -11,8 +11,8 @@ from loadcurve.result.records import PointRecord
 CODE = FindingCode(
     "one_udp_socket",
     title="Several processes shared one UDP socket",
-    seen_where="over HTTP/3, a server of at least three processes had a single UDP socket: likely, and shown "
-    "if requests failed or went unanswered",
+    seen_where="over HTTP/3, a server of at least three processes of one program had a single UDP socket: "
+    "likely, and shown if requests failed or went unanswered",
     because="any of the processes may get a datagram, and only one of them knows its connection",
 )
 
@@ -35,7 +35,8 @@ def _shared(record: PointRecord) -> Shared | None:
     http3, server = record.load.http3, record.probe.server
     if http3 is None or http3.sockets.of_server != 1 or server is None or server.processes is None:
         return None
-    if server.processes.min < PROCESSES_MIN:
+    # Of several programs, those behind the first one take no datagrams.
+    if server.processes.min < PROCESSES_MIN or len(server.programs or ()) > 1:
         return None
     requests = record.load.requests
     return Shared(
