@@ -8,6 +8,7 @@ from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import LoadResult
 from loadcurve.result.records import PointRecord
+from loadcurve.units import plural
 
 CODE = FindingCode(
     "answers_starved",
@@ -59,8 +60,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Starved]]) -> Explanat
     return Explanation(
         weight="explains",
         certainty="likely",
-        seen=f"Up to {max(one.answers for one in details):,} answers had begun, and waited up to "
-        f"{most.longest_ms:,.0f} ms for their rest while {subject.name} answered later requests on the same "
+        seen=f"Up to {plural(max(one.answers for one in details), 'answer')} had begun, and waited up to "
+        f"{most.longest_ms:,.0f} ms for the rest while {subject.name} answered later requests on the same "
         "connection.",
         evidence=[
             *ranged("answers left behind", "", [one.answers for one in details]),

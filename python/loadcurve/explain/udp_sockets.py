@@ -7,6 +7,7 @@ from loadcurve.explain.finding import FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
+from loadcurve.units import plural
 
 CODE = FindingCode(
     "one_udp_socket",
@@ -47,7 +48,7 @@ def _shared(record: PointRecord) -> Shared | None:
 def _explain(subject: Subject, seen: Sequence[Observation[Shared]]) -> Explanation:
     details = [one.detail for one in seen]
     failed = max(one.failed for one in details)
-    consequence = f"; up to {failed:,} requests failed or went unanswered" if failed else ""
+    consequence = f"; up to {plural(failed, 'request')} failed or went unanswered" if failed else ""
     return Explanation(
         weight="explains",
         certainty="shown" if failed else "likely",
