@@ -8,6 +8,7 @@ from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.outcomes import FAILURES
 from loadcurve.result.records import PointRecord
+from loadcurve.units import plural
 
 PORTS = FindingCode(
     "ports_exhausted",
@@ -93,7 +94,7 @@ def _explain_tracking(subject: Subject, seen: Sequence[Observation[int]]) -> Exp
     return Explanation(
         weight="invalidates",
         certainty="shown",
-        seen=f"The kernel dropped {dropped:,} packets.",
+        seen=f"The kernel dropped {plural(dropped, 'packet')}.",
         evidence=[
             *ranged("packets dropped by connection tracking", "", [one.detail for one in seen]),
             *ranged("places in its table", "", [int(size) if size.isdigit() else None]),
@@ -103,7 +104,8 @@ def _explain_tracking(subject: Subject, seen: Sequence[Observation[int]]) -> Exp
         "full, packets of new ones are dropped, and sent again after 1 s, 3 s and 7 s.",
         advice="Keep connections open (calls, keepalive), enlarge net.netfilter.nf_conntrack_max, or remove "
         "the rules that track connections on this machine.",
-        briefly=f"the kernel dropped {dropped:,} packets, because its table of tracked connections was full",
+        briefly=f"the kernel dropped {plural(dropped, 'packet')}, because its table of tracked connections "
+        "was full",
     )
 
 

@@ -10,6 +10,7 @@ from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import AnswersEach, EndedByServer
 from loadcurve.result.records import PointRecord
+from loadcurve.units import plural
 
 CODE = FindingCode(
     "reconnects",
@@ -171,7 +172,7 @@ def _why_by_settings(subject: Subject, most: Reconnecting) -> Why | None:
     if limit and NEAR_LIMIT[0] * limit <= replies <= NEAR_LIMIT[1] * (limit + 1):
         return Why(
             "shown",
-            f"The server is configured to close a connection after {limit:,} requests",
+            f"The server is configured to close a connection after {plural(limit, 'request')}",
             "Raise the setting keepalive_requests",
         )
     return None
@@ -201,9 +202,10 @@ def _why_constant(subject: Subject, ends: Ends, found: ConstantAnswers) -> Why:
     if found.answers == 1 and ends.lasting:
         return Why(
             "shown",
-            f"The server keeps at most {ends.lasting:,} connections open: it closed all others after their "
-            "first answer",
-            f"Raise its limit on connections that it keeps open, use at most {ends.lasting:,} connections",
+            f"The server keeps at most {plural(ends.lasting, 'connection')} open: it closed all others after "
+            "their first answer",
+            "Raise its limit on connections that it keeps open, use at most "
+            f"{plural(ends.lasting, 'connection')}",
         )
     if found.answers == 1:
         return Why(
@@ -225,8 +227,8 @@ def _why_varying(subject: Subject, answers: AnswersEach) -> Why:
     if quiet is not None:
         return Why(
             "likely",
-            f"With up to {quiet:,} connections the server closed none, and with more it closed connections "
-            f"after {answers}: it keeps a limited number of connections open, or closes one when "
+            f"With up to {plural(quiet, 'connection')} the server closed none, and with more it closed "
+            f"connections after {answers}: it keeps a limited number of connections open, or closes one when "
             "others wait for a worker",
             "Raise its limit on connections that it keeps open, give it more workers or threads",
             same="number of workers",

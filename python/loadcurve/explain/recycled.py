@@ -10,6 +10,7 @@ from loadcurve.explain.reconnects import NEAR_LIMIT
 from loadcurve.explain.subject import Subject
 from loadcurve.result.load import EndedByServer, ErrorCode
 from loadcurve.result.records import PointRecord
+from loadcurve.units import plural
 
 CODE = FindingCode(
     "connections_recycled",
@@ -76,8 +77,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Recycling]]) -> Explan
     certainty, cause, advice = _why(subject, most, together(one.answers for one in details))
     abandoned = max(one.abandoned for one in details)
     left = (
-        f" Up to {abandoned:,} requests that it was to answer by its announcement failed, because it closed "
-        "their connections."
+        f" Up to {plural(abandoned, 'request')} that it was to answer by its announcement failed, because it "
+        "closed their connections."
         if abandoned
         else ""
     )
@@ -121,7 +122,7 @@ def _why(subject: Subject, most: Recycling, ended: EndedByServer | None) -> tupl
     if limit and replies and NEAR_LIMIT[0] * limit <= replies <= NEAR_LIMIT[1] * (limit + 1):
         return (
             "shown",
-            f"The server is configured to end a connection after {limit:,} requests.",
+            f"The server is configured to end a connection after {plural(limit, 'request')}.",
             "Raise the setting keepalive_requests",
         )
     if ended is not None and (found := constant_answers(ended)) is not None:
