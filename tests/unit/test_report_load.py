@@ -323,6 +323,12 @@ def test_connections_that_the_server_has_ended_by_goaway_are_shown_with_its_reas
     assert "             1,308 requests left unanswered on them, despite the GOAWAY" in lines
 
 
+def test_answers_over_http2_that_were_left_behind_are_shown():
+    http2 = http2_result([]) | {"connections_limited": 0, "answers_starved": 1}
+    lines = [line.strip() for line in printed(http2=http2)]
+    assert "1 answer left behind others after the first byte" in lines
+
+
 def test_a_stream_of_events_has_rows_of_its_own_times_and_says_how_many_came():
     messages = {
         "kind": "events",

@@ -88,6 +88,17 @@ def test_one_load_names_its_classes_of_handshakes_its_losses_and_both_sides_drop
     assert "10 full handshakes" in lines
     assert "10,000 packets sent, 0 lost" in lines
     assert "7 by the client, — by the server" in lines
+    assert "left behind" not in lines
+    assert "for no open connection" not in lines
+
+
+def test_one_load_names_answers_that_were_left_behind_and_datagrams_of_no_connection():
+    result = http3_result()
+    result["streams"]["answers_starved"] = 50
+    result["datagrams"]["unattributed"] = 1
+    lines = list(quic_lines(Http3Result.model_validate(result)))
+    assert "50 answers left behind others after the first byte" in lines
+    assert "1 datagram received for no open connection" in lines
 
 
 def test_what_is_not_known_has_its_reason_in_the_record():

@@ -1,6 +1,6 @@
 //! Answers that have begun, and that their server leaves behind while it answers others on the same connection.
 
-/// How many times as much passes a starved answer as passes any of a server that is fair.
+/// How many times the longest answers of all streams together pass one that is starved: where a server is fair, twice at most.
 const TIMES: u64 = 8;
 /// Shorter bodies count as this long: what ends them may have been lost, and comes a few round trips later.
 const BODY_BYTES_MIN: u64 = 16 * 1024;
@@ -27,7 +27,8 @@ impl AnsweredBodies {
     }
 
     /// Whether an answer was starved that had begun when `before` bytes had been answered, with at most `at_once` requests under way. A
-    /// server that divides the connection evenly, or answers in order, lets one answer of each other request pass at most.
+    /// server that divides the connection evenly, or answers in order, lets at most two answers of each other stream pass: the one
+    /// that it was sending, and the next.
     #[inline]
     pub(crate) fn have_passed(&self, before: u64, at_once: usize) -> bool {
         at_once > 1 && self.bytes - before >= TIMES * at_once as u64 * self.longest.max(BODY_BYTES_MIN)
@@ -39,7 +40,7 @@ mod tests {
     use super::AnsweredBodies;
 
     #[test]
-    fn an_answer_is_starved_where_eight_times_as_much_passes_it_as_where_a_server_is_fair() {
+    fn an_answer_is_starved_where_eight_times_the_longest_answers_of_all_streams_pass_it() {
         let mut bodies = AnsweredBodies::default();
         bodies.add(1_000);
         let before = bodies.bytes();

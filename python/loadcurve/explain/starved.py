@@ -16,8 +16,8 @@ CODE = FindingCode(
     seen_where="over HTTP/2 or HTTP/3, at least 5 answers, or one that timed out, were passed on their "
     "connection, after their first byte, by eight times as much as the longest answers of all its streams "
     "together, and one took at least 5 times the median",
-    because="a server that divides a connection evenly, or answers in order, lets at most one answer of each "
-    "other stream pass",
+    because="a server that divides a connection evenly, or answers in order, lets at most two answers of "
+    "each other stream pass",
 )
 
 ANSWERS_MIN = 5

@@ -19,7 +19,7 @@ from loadcurve.report.compression import compression_in_words
 from loadcurve.report.cpu_parts import line_of_load
 from loadcurve.report.latency_bars import latency_bars
 from loadcurve.report.load_operations import operations_of_load
-from loadcurve.report.quic_load import quic_lines
+from loadcurve.report.quic_load import left_behind, quic_lines
 from loadcurve.report.terminal_tables import column_table
 from loadcurve.report.text import shortened
 from loadcurve.report.tools import tool_facts
@@ -354,6 +354,8 @@ def _http2(http2: Http2Result, streams: int) -> str:
         facts.append(f"{http2.streams_abandoned:,} requests left unanswered on them, despite the GOAWAY")
     if http2.bodies_delayed:
         facts.append(f"{http2.bodies_delayed:,} bodies that waited for windows")
+    if http2.answers_starved:
+        facts.append(left_behind(http2.answers_starved))
     return "\n".join(facts)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from loadcurve.result.http3 import Http3Result
-from loadcurve.units import ABSENT, milliseconds, number, percent
+from loadcurve.units import ABSENT, milliseconds, number, percent, plural
 
 HANDSHAKES_IN_WORDS = {
     "full": "full",
@@ -35,8 +35,17 @@ def quic_lines(http3: Http3Result) -> Iterator[str]:
     for side, times in windows.items():
         if times:
             yield f"{times:,} times the {side} waited for a window"
+    if calls.unattributed:
+        yield f"{plural(calls.unattributed, 'datagram')} received for no open connection"
+    if http3.streams.answers_starved:
+        yield left_behind(http3.streams.answers_starved)
     if http3.ends.announced:
         yield f"{http3.ends.announced:,} connections ended by GOAWAY"
+
+
+def left_behind(answers: int) -> str:
+    """Say how many answers waited for their rest while others passed them."""
+    return f"{plural(answers, 'answer')} left behind others after the first byte"
 
 
 def _handshakes(http3: Http3Result) -> Iterator[str]:

@@ -374,7 +374,7 @@ fn an_answer_that_had_begun_and_that_many_others_passed_is_counted_as_starved_wh
         let recorder = outcome.recorder;
         (recorder.failures[Failure::Timeout], recorder.multiplexing.answers_starved)
     };
-    // Eight times four others are the least of which the first answer is starved.
+    // Eight times as many as there are streams are the least of which the first answer is starved.
     assert_eq!(starved(31, 200), (0, 0));
     assert_eq!(starved(32, 200), (0, 1));
     // In 500 ms three streams answer about a thousand others.
