@@ -114,7 +114,7 @@ impl<W: Work> Connection<W> {
             answers: 0,
             answers_at_begin: None,
             answered: Nanos::ZERO,
-            answered_bodies: AnsweredBodies::default(),
+            answered_bodies: AnsweredBodies::new(at_once),
             has_dropped: false,
             is_listed: false,
             free_since: Some(Nanos::ZERO),
@@ -150,7 +150,6 @@ impl<W: Work> Connection<W> {
         self.calls = 0;
         self.answers = 0;
         self.answers_at_begin = None;
-        self.answered_bodies = AnsweredBodies::default();
         self.has_dropped = false;
         self.wakes_at = None;
         self.writing_since = None;
@@ -290,12 +289,10 @@ impl<W: Work> Connection<W> {
         }
     }
 
-    /// Whether others have starved the answer under a tag.
-    #[inline]
+    /// Whether others have starved the answer under a tag, which is given up.
     pub(crate) fn is_starved(&mut self, tag: Tag) -> bool {
-        let most = self.requests.most();
-        let begun = self.requests.get_mut(tag).filter(|request| request.first_byte.is_some());
-        begun.is_some_and(|request| self.answered_bodies.have_passed(request.answered_before, most))
+        let request = self.requests.get_mut(tag);
+        request.is_some_and(|request| self.answered_bodies.have_passed(request.answered_before))
     }
 
     /// Takes a request that this connection does not answer, by what its exchange says of it; `None` if there is no

@@ -3,6 +3,8 @@
 use loadcurve_plan::Nanos;
 use loadcurve_wire::Tag;
 
+use crate::starving::AnsweredBodies;
+
 /// The end of a chain of places.
 const NONE: Tag = Tag::MAX;
 
@@ -18,7 +20,7 @@ pub(crate) struct InFlight<X> {
     /// When it was written; until then it waits for its connection.
     pub(crate) sent: Option<Nanos>,
     pub(crate) first_byte: Option<Nanos>,
-    /// How much had been answered on its connection then.
+    /// How much had been answered on its connection then, in bytes.
     pub(crate) answered_before: u64,
     /// How long connecting took, where the request had to wait for it.
     pub(crate) connect: Option<Nanos>,
@@ -66,12 +68,6 @@ impl<X: Copy> Places<X> {
         }
     }
 
-    /// How many requests there may be.
-    #[inline]
-    pub(crate) fn most(&self) -> usize {
-        self.places.len()
-    }
-
     /// How many requests there are.
     pub(crate) fn len(&self) -> usize {
         self.taken
@@ -111,7 +107,16 @@ impl<X: Copy> Places<X> {
         }
         let request = self.take(tag)?;
         let (sent, first_byte, connect, limited_since) = (None, None, None, None);
-        Some(InFlight { sent, first_byte, connect, limited_since, moved_at: Some(now), ..request })
+        let answered_before = AnsweredBodies::NOT_BEGUN;
+        Some(InFlight {
+            sent,
+            first_byte,
+            answered_before,
+            connect,
+            limited_since,
+            moved_at: Some(now),
+            ..request
+        })
     }
 
     /// Whether the request under a tag was sent before.
@@ -211,7 +216,7 @@ mod tests {
     use loadcurve_plan::Nanos;
     use proptest::prelude::*;
 
-    use super::{InFlight, Places};
+    use super::{AnsweredBodies, InFlight, Places};
 
     fn request(number: u64) -> InFlight<()> {
         let (sent, first_byte, connect) = (None, None, None);
@@ -222,7 +227,7 @@ mod tests {
             due: Nanos::ZERO,
             sent,
             first_byte,
-            answered_before: 0,
+            answered_before: AnsweredBodies::NOT_BEGUN,
             connect,
             reused: true,
             moved_at: None,

@@ -6,18 +6,43 @@ const TIMES: u64 = 8;
 const BODY_BYTES_MIN: u64 = 16 * 1024;
 
 /// The bodies that were answered on one connection.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct AnsweredBodies {
     bytes: u64,
     longest: u64,
+    at_once: u64,
+    /// As much as passes an answer that is starved. A server that divides the connection evenly, or answers in order, lets at most
+    /// two answers of each other stream pass: the one that it was sending, and the next.
+    enough: u64,
 }
 
 impl AnsweredBodies {
-    /// One more was answered.
+    /// Where an answer has not begun, nothing has passed it.
+    pub(crate) const NOT_BEGUN: u64 = u64::MAX;
+
+    /// None, with at most `at_once` requests under way.
+    pub(crate) fn new(at_once: usize) -> Self {
+        let mut none = Self { bytes: 0, longest: 0, at_once: at_once as u64, enough: u64::MAX };
+        none.reach(BODY_BYTES_MIN);
+        none
+    }
+
+    /// One more was answered, which had begun when `before` bytes had been answered; says whether it was starved.
     #[inline]
-    pub(crate) fn add(&mut self, bytes: u64) {
+    pub(crate) fn add(&mut self, before: u64, bytes: u64) -> bool {
+        if bytes > self.longest {
+            self.reach(bytes);
+        }
+        let is_starved = self.have_passed(before);
         self.bytes += bytes;
-        self.longest = self.longest.max(bytes);
+        is_starved
+    }
+
+    fn reach(&mut self, longest: u64) {
+        self.longest = longest;
+        if self.at_once > 1 {
+            self.enough = TIMES * self.at_once * longest;
+        }
     }
 
     /// All of them, in bytes.
@@ -26,12 +51,10 @@ impl AnsweredBodies {
         self.bytes
     }
 
-    /// Whether an answer was starved that had begun when `before` bytes had been answered, with at most `at_once` requests under way. A
-    /// server that divides the connection evenly, or answers in order, lets at most two answers of each other stream pass: the one
-    /// that it was sending, and the next.
+    /// Whether an answer that is no longer than others was starved, which had begun when `before` bytes had been answered.
     #[inline]
-    pub(crate) fn have_passed(&self, before: u64, at_once: usize) -> bool {
-        at_once > 1 && self.bytes - before >= TIMES * at_once as u64 * self.longest.max(BODY_BYTES_MIN)
+    pub(crate) fn have_passed(&self, before: u64) -> bool {
+        self.bytes.saturating_sub(before) >= self.enough
     }
 }
 
@@ -39,40 +62,47 @@ impl AnsweredBodies {
 mod tests {
     use super::AnsweredBodies;
 
+    const NOT_BEGUN: u64 = AnsweredBodies::NOT_BEGUN;
+
+    /// The answers of `at_once` streams, after `count` of this length.
+    fn answered(at_once: usize, count: usize, bytes: u64) -> AnsweredBodies {
+        let mut bodies = AnsweredBodies::new(at_once);
+        for _ in 0..count {
+            assert!(!bodies.add(NOT_BEGUN, bytes));
+        }
+        bodies
+    }
+
     #[test]
     fn an_answer_is_starved_where_eight_times_the_longest_answers_of_all_streams_pass_it() {
-        let mut bodies = AnsweredBodies::default();
-        bodies.add(1_000);
+        let mut bodies = answered(4, 1, 1_000);
         let before = bodies.bytes();
-        // Four streams, bodies of 20 KiB.
-        for _ in 1..8 * 4 {
-            bodies.add(20 << 10);
-            assert!(!bodies.have_passed(before, 4));
+        for _ in 0..8 * 4 {
+            assert!(!bodies.have_passed(before));
+            assert!(!bodies.add(before, 20 << 10));
         }
-        bodies.add(20 << 10);
-        assert!(bodies.have_passed(before, 4));
-        assert!(!bodies.have_passed(before, 5));
-        // Without others there is nothing to be divided.
-        assert!(!bodies.have_passed(0, 1));
+        assert!(bodies.add(before, 20 << 10));
+    }
+
+    #[test]
+    fn without_other_streams_there_is_nothing_to_be_divided() {
+        assert!(!answered(1, 1, 1 << 40).have_passed(0));
     }
 
     #[test]
     fn short_answers_behind_long_ones_that_are_sent_in_order_are_not_starved() {
-        let mut bodies = AnsweredBodies::default();
-        for _ in 0..63 {
-            bodies.add(8 << 20);
-        }
-        assert!(!bodies.have_passed(0, 64));
+        assert!(!answered(64, 63, 8 << 20).add(0, 1));
+    }
+
+    #[test]
+    fn a_long_answer_that_has_its_share_beside_short_ones_is_not_starved() {
+        // While its 8 MiB come, each of the other streams gets as much.
+        assert!(!answered(64, 63 * 512, 16 << 10).add(0, 8 << 20));
     }
 
     #[test]
     fn short_bodies_count_as_sixteen_kibibytes_long() {
-        let mut bodies = AnsweredBodies::default();
-        for _ in 1..8 * 2 * 16 {
-            bodies.add(1 << 10);
-            assert!(!bodies.have_passed(0, 2));
-        }
-        bodies.add(1 << 10);
-        assert!(bodies.have_passed(0, 2));
+        assert!(!answered(2, 8 * 2 * 16 - 1, 1 << 10).have_passed(0));
+        assert!(answered(2, 8 * 2 * 16, 1 << 10).have_passed(0));
     }
 }

@@ -229,8 +229,8 @@ class Http2Result(Record):
     """Answers below 256 KiB that were under way while 256 KiB of another one came without a break."""
     answers_starved: Count | None = None
     """Answers that had begun, and that others then passed on their connection: eight times as much as the
-    longest answers of all streams together. Those that timed out are among them. ``None`` in records of
-    versions that did not count them.
+    longest answers of all streams together. Those that timed out are among them where all requests have one
+    name. ``None`` in records of versions that did not count them.
     """
 
 

@@ -9,6 +9,7 @@ use crate::connection::{Connection, State, Upload};
 use crate::io::{Carries, Notify, Slot};
 use crate::places::InFlight;
 use crate::scheduler::Scheduler;
+use crate::starving::AnsweredBodies;
 use crate::work::{CarrierOf, Work};
 
 /// How much of long requests is written at once. The next parts are read from their files when the connection has taken
@@ -107,7 +108,7 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             due,
             sent: None,
             first_byte: None,
-            answered_before: 0,
+            answered_before: AnsweredBodies::NOT_BEGUN,
             connect: None,
             reused: connection.state == State::Open,
             moved_at: None,

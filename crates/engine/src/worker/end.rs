@@ -272,7 +272,10 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             self.fail(slot, Failure::Timeout);
             return;
         }
-        self.recorder.multiplexing.answers_starved += u64::from(self.connections[slot].is_starved(tag));
+        // How long one of several kinds would have been is not known.
+        if self.configuration.work.tallies() == 1 && self.connections[slot].is_starved(tag) {
+            self.recorder.multiplexing.answers_starved += 1;
+        }
         self.end_request(slot, tag, Failure::Timeout);
         self.keep_slow(slot);
         let connection = &self.connections[slot];

@@ -123,9 +123,10 @@ impl<W: Work> Reading<'_, W> {
     /// Records an answer; false where no request was sent under its tag.
     #[inline]
     fn answered(&mut self, tag: Tag, answer: &AnswerOf<W>) -> bool {
-        self.recorder.multiplexing.answers_starved += u64::from(self.connection.is_starved(tag));
         let Some((request, sent)) = self.connection.take_answered(tag, self.now) else { return false };
-        self.connection.answered_bodies.add(W::lengths(answer).0);
+        if self.connection.answered_bodies.add(request.answered_before, W::lengths(answer).0) {
+            self.recorder.multiplexing.answers_starved += 1;
+        }
         self.has_ended = true;
         let Judged { failure, shown } = self.work.judge(&request, answer, self.now);
         if let Some(events) = &mut self.events {
