@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -13,6 +13,7 @@ from loadcurve.result.records import ContainerRecord, ContentRecord, ServerRecor
 from loadcurve.runs.fitting import misfits
 from loadcurve.runs.generators import require_generators
 from loadcurve.runs.limits import limits_record, machine_record
+from loadcurve.runs.newer_servers import newer_servers
 from loadcurve.runs.slow_start import slow_start_said
 from loadcurve.runs.study_servers import needs_content, overrides_of, programs_of, with_own_programs
 from loadcurve.server.answers import content_name
@@ -169,13 +170,19 @@ def find_servers(
     """
     require_fitting(study, document, catalog)
     folder = document.path.parent.absolute()
+
+    def look_for(
+        name: str, say: Callable[[str], None] = lambda _: None, program: Path | None = None
+    ) -> Found | MissingServer:
+        entry, machine = catalog[study.servers[name].use], machines.get(name)
+        return _find(entry, study.arms[name], study, folder, say, machine=machine, program=program)
+
+    newer = newer_servers(study, catalog, look_for, say, machines)
     found: dict[str, Found | MissingServer] = {}
     problems = []
     for name, server in study.servers.items():
         try:
-            found[name] = _find(
-                catalog[server.use], study.arms[name], study, folder, say, machine=machines.get(name)
-            )
+            found[name] = look_for(name, say, newer.get(name))
         except UnsupportedVersion as error:
             if not server.optional:
                 place = _as_written(_place(name, server, error), document)
@@ -208,10 +215,11 @@ def _find(
     say: Callable[[str], None],
     *,
     machine: ServerMachine | None = None,
+    program: Path | None = None,
 ) -> Found | MissingServer:
     """Look for a server; one whose version or image cannot be found out is as good as missing.
 
-    ``folder`` is that of the study.
+    ``folder`` is that of the study; ``program`` is that of the server, where the study names none.
     """
     server = arm.server
     runs_already = entry.description.from_study == "url"
@@ -221,6 +229,7 @@ def _find(
     except ServerFailure as failure:
         return MissingServer(entry, str(failure), None, fault=failure)
     overrides = overrides_of(entry, arm, study, None if elsewhere else folder, location)
+    overrides = replace(overrides, binary=overrides.binary or program)
     find = find_running_server if runs_already else find_server
     try:
         if programs := programs_of(entry, arm, None if elsewhere else folder):

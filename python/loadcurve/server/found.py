@@ -288,8 +288,8 @@ def _require_supported(
         if one.forbids(settings, version):
             asked = next((name for name in one.settings if name in given), min(one.settings))
             together = ", ".join(f"{name} = {show(value)}" for name, value in one.settings.items())
-            text = f"{entry.description.title} {version} cannot be started with {together}: {one.reason}"
-            raise UnsupportedVersion(asked, text)
+            what = f"{entry.description.title} {version} cannot be started with {together}"
+            raise UnsupportedVersion(asked, what, one.reason)
 
 
 def _start(entry: CatalogEntry, overrides: Overrides) -> Sequence[str]:

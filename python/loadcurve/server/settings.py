@@ -142,7 +142,12 @@ class UnusableSetting(BadInput):
 
 
 class UnsupportedVersion(UnusableSetting):
-    """The installed version of a server cannot have the settings that it was given."""
+    """The version of a server that was found cannot have its settings: ``what`` says which those are."""
+
+    def __init__(self, setting: str, what: str, reason: str) -> None:
+        """Make the error of one setting, with the reason in the words of the catalogue."""
+        super().__init__(setting, f"{what}: {reason}")
+        self.what = what
 
 
 def choose_settings(
