@@ -98,10 +98,7 @@ impl Batch {
     pub(super) fn filled(&mut self, socket: usize, count: usize) -> usize {
         *self = Self { socket, count, message: 0, delivered: 0, anyone: 0, ..*self };
         // One without content is a datagram, too.
-        let datagrams = self.messages[..count]
-            .iter()
-            .map(|one| one.length.div_ceil(one.each.map_or(one.length, usize::from).max(1)).max(1));
-        datagrams.sum()
+        self.messages[..count].iter().map(|one| one.length.div_ceil(datagram_bytes(one)).max(1)).sum()
     }
 
     pub(super) fn socket(&self) -> usize {
@@ -140,7 +137,7 @@ impl Batch {
             let message = self.messages[..self.count].get(self.message)?;
             let first = self.message * MESSAGE_BYTES;
             let (start, end) = (first + self.delivered, first + message.length);
-            let each = message.each.map_or(message.length, usize::from).max(1);
+            let each = datagram_bytes(message);
             let mut datagrams = buffer[start..end].chunks(each);
             let Some(datagram) = datagrams.next() else {
                 self.unattributed += u64::from(message.length == 0);
@@ -167,7 +164,7 @@ impl Batch {
                         self.anyone = slot + 1;
                         return Some((slot, start..start + datagram.len(), DatagramBytes::default()));
                     }
-                    // Which of those that got it it ends, if any, is theirs to say.
+                    // Where connections got it, they know whether it was for one of them.
                     self.unattributed += u64::from(self.anyone == 0);
                     self.anyone = 0;
                     self.delivered += datagram.len();
@@ -179,6 +176,11 @@ impl Batch {
             }
         }
     }
+}
+
+/// How long the datagrams of a message are, but for the last one; at least 1.
+fn datagram_bytes(message: &Received) -> usize {
+    message.each.map_or(message.length, usize::from).max(1)
 }
 
 fn division(message: &Received) -> DatagramBytes {
