@@ -16,7 +16,7 @@ from loadcurve.toml.document import TomlDocument
 def program(file: Path, version: str) -> Path:
     """Make a program that says, as nginx does, which version it is."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(f"#!/bin/sh\necho 'nginx version: nginx/{version}' >&2\n")
+    file.write_text(f"#!/bin/sh\necho asked >> $0.asked\necho 'nginx version: nginx/{version}' >&2\n")
     file.chmod(0o755)
     return file
 
@@ -67,6 +67,11 @@ def test_that_of_the_system_is_measured_where_it_can_be_and_one_that_a_study_nam
     named = f'[servers.named]\nuse = "nginx"\nbinary = "{system}"\n'
     found, _ = found_in(tmp_path, HTTP3 + named)
     assert found == {"nginx": installed, "named": system}
+
+
+def test_a_server_that_can_be_measured_is_asked_for_its_version_once(installed, tmp_path):
+    found_in(tmp_path, "[servers.nginx]\n")
+    assert (tmp_path / "system" / "nginx.asked").read_text() == "asked\n"
 
 
 def test_without_an_installed_one_the_study_is_refused_with_the_command_that_installs_it(installed, tmp_path):

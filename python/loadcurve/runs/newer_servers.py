@@ -14,7 +14,7 @@ from loadcurve.study.tables import StudyServer
 def newer_servers(
     study: Study,
     catalog: Catalog,
-    look_for: Callable[[str], object],
+    look_for: Callable[[str, None], object],
     say: Callable[[str], None],
     elsewhere: Mapping[str, object],
 ) -> dict[str, Path]:
@@ -22,9 +22,9 @@ def newer_servers(
 
     Where one server of an entry of the catalogue finds a program that is too old, all servers of that entry
     run the installed one: between two versions a difference is not that of a setting alone. A server that
-    names its program, or runs elsewhere, is left as it is. ``look_for`` looks for a server by its name and
-    raises ``BadInput`` as :func:`~loadcurve.runs.prepare.find_servers` does; ``elsewhere`` has the machines
-    of those that run on another one.
+    names its program, or runs elsewhere, is left as it is. ``look_for`` looks for a server by its name,
+    without another program, and raises ``BadInput`` as :func:`~loadcurve.runs.prepare.find_servers` does;
+    ``elsewhere`` has the machines of those that run on another one.
     """
     installed = {
         name: one
@@ -37,7 +37,7 @@ def newer_servers(
         if use in too_old:
             continue
         try:
-            look_for(name)
+            look_for(name, None)
         except UnsupportedVersion as error:
             too_old.add(use)
             say(f"{name}: {error.what}; the installed one is measured instead: {one.program}")

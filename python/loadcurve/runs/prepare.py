@@ -1,5 +1,6 @@
 """Everything that is looked up before anything is measured."""
 
+import functools
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -171,9 +172,8 @@ def find_servers(
     require_fitting(study, document, catalog)
     folder = document.path.parent.absolute()
 
-    def look_for(
-        name: str, say: Callable[[str], None] = lambda _: None, program: Path | None = None
-    ) -> Found | MissingServer:
+    @functools.cache
+    def look_for(name: str, program: Path | None) -> Found | MissingServer:
         entry, machine = catalog[study.servers[name].use], machines.get(name)
         return _find(entry, study.arms[name], study, folder, say, machine=machine, program=program)
 
@@ -182,7 +182,7 @@ def find_servers(
     problems = []
     for name, server in study.servers.items():
         try:
-            found[name] = look_for(name, say, newer.get(name))
+            found[name] = look_for(name, newer.get(name))
         except UnsupportedVersion as error:
             if not server.optional:
                 place = _as_written(_place(name, server, error), document)
