@@ -1,14 +1,19 @@
 """Studies whose settings are too new for a server of the system, where another one is installed."""
 
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from loadcurve.errors import BadInput
+from loadcurve.machines.channel import Channel
 from loadcurve.runs.prepare import find_servers
 from loadcurve.server.catalog import load_catalog
+from loadcurve.server.elsewhere import ServerMachine, ServerOnMachine
 from loadcurve.server.found import FoundServer
+from loadcurve.server.location import LOOPBACK
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 
@@ -32,7 +37,18 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return newer
 
 
-def found_in(folder: Path, servers: str) -> tuple[dict[str, Path], list[str]]:
+@pytest.fixture
+def machine(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerMachine]:
+    """Return a machine that has the same, behind an agent, here a process of this machine."""
+    # The agent cleans up what killed runs have left: but not what other runs of this machine have.
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    agent = [sys.executable, "-P", "-m", "loadcurve.machines.agent"]
+    machine = ServerMachine("web", LOOPBACK, lambda: Channel("web", agent))
+    yield machine
+    machine.close()
+
+
+def found_in(folder: Path, servers: str, **machines: ServerMachine) -> tuple[dict[str, Path], list[str]]:
     """Look for the servers of a study; return their programs and what was said."""
     file = folder / "study.toml"
     file.write_text(
@@ -40,8 +56,9 @@ def found_in(folder: Path, servers: str) -> tuple[dict[str, Path], list[str]]:
         f"requests_total = 5\n[sweep]\nconnections = [1]\n{servers}"
     )
     document, said = TomlDocument.read(file), list[str]()
-    found = find_servers(document.to_model(Study), document, load_catalog(), said.append)
-    return {name: one.binary for name, one in found.items() if isinstance(one, FoundServer)}, said
+    found = find_servers(document.to_model(Study), document, load_catalog(), said.append, machines)
+    there = (FoundServer, ServerOnMachine)
+    return {name: Path(one.binary) for name, one in found.items() if isinstance(one, there)}, said
 
 
 HTTP3 = "[servers.nginx]\ntls = true\nhttp3 = true\n"
@@ -78,3 +95,22 @@ def test_without_an_installed_one_the_study_is_refused_with_the_command_that_ins
     installed.unlink()
     with pytest.raises(BadInput, match="Install a newer one with loadcurve servers install nginx"):
         found_in(tmp_path, HTTP3)
+
+
+def test_on_another_machine_the_one_installed_there_is_measured_and_others_as_they_were(
+    installed, machine, tmp_path
+):
+    found, [said] = found_in(tmp_path, HTTP3, nginx=machine)
+    assert found == {"nginx": installed}
+    assert "with http3 = true on machine web; the installed one is measured instead" in said
+    here = '[servers.here]\nuse = "nginx"\n'
+    found, _ = found_in(tmp_path, HTTP3 + here, nginx=machine)
+    assert found == {"nginx": installed, "here": tmp_path / "system" / "nginx"}
+
+
+def test_an_optional_one_that_is_too_old_on_another_machine_is_left_out(installed, machine, tmp_path):
+    installed.unlink()
+    optional = HTTP3 + "optional = true\n"
+    here = '[servers.here]\nuse = "nginx"\n'
+    found, _ = found_in(tmp_path, optional + here, nginx=machine)
+    assert found == {"here": tmp_path / "system" / "nginx"}

@@ -30,11 +30,12 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import FoundServer, MissingServer, find_server
 from loadcurve.server.found_record import container_record, digest_of
 from loadcurve.server.here import Server
+from loadcurve.server.installed.place import installed_server
 from loadcurve.server.ledger import LedgerEntry, clean_up_after_killed_runs
 from loadcurve.server.location import LOOPBACK, ThisMachine
 from loadcurve.server.presence import announce, neighbours
 from loadcurve.server.probing import Probe
-from loadcurve.server.settings import UnusableSetting
+from loadcurve.server.settings import UnsupportedVersion, UnusableSetting
 
 LOOK_INTERVAL_S = 0.5
 """How often is looked whether a server lives."""
@@ -70,6 +71,7 @@ class AgentRole:
         handlers: dict[str, Callable[[Call], object]] = {
             "prepare": self._prepare,
             "knock": self._knock,
+            "installed": lambda call: _installed(call.arguments["name"]),
             "fitness": lambda _: [asdict(check) for check in check_host_of_servers()],
             "has": lambda call: self._files.has(call.arguments["digest"]),
             "put": lambda call: self._files.put(**call.arguments),
@@ -329,6 +331,11 @@ class ReceivedFiles:
         return folder
 
 
+def _installed(name: str) -> str | None:
+    installed = installed_server(name)
+    return None if installed is None else str(installed.program)
+
+
 def _in_words(handler: Callable[[Call], object]) -> Callable[[Call], object]:
     """Return a handler whose failures the near side understands as its own."""
 
@@ -340,9 +347,16 @@ def _in_words(handler: Callable[[Call], object]) -> Callable[[Call], object]:
                 "server_failure", failure.text, code=failure.code, log_tail=failure.log_tail
             ) from None
         except UnusableSetting as error:
-            raise CallFailed("unusable_setting", str(error), setting=error.setting) from None
+            raise CallFailed("unusable_setting", str(error), **_details_of(error)) from None
 
     return handle
+
+
+def _details_of(error: UnusableSetting) -> Json:
+    """Return what the near side needs to raise the same error, as :class:`far_calls.SettingFault` has it."""
+    if isinstance(error, UnsupportedVersion):
+        return {"setting": error.setting, "unsupported": {"what": error.what, "reason": error.reason}}
+    return {"setting": error.setting}
 
 
 def _require_own(address: str) -> None:

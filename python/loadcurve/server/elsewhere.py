@@ -40,7 +40,7 @@ from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer, Overrides, StartableServer
 from loadcurve.server.live import LiveProbe, LiveServer
 from loadcurve.server.packaged import PACKAGED_CATALOG
-from loadcurve.server.settings import SettingValue, UnusableSetting, choose_settings
+from loadcurve.server.settings import SettingValue, choose_settings
 from loadcurve.server.temporary import temporary_folder
 from loadcurve.server.transport import Transport
 from loadcurve.server.verify import verify_from_here
@@ -133,6 +133,17 @@ class ServerMachine:
         """Return whether the machine is fit to have servers that are measured; it is watched for a second."""
         return self.channel().call(far_calls.FITNESS)
 
+    def installed_program(self, name: str) -> Path | None:
+        """Return the program there of a server that ``loadcurve servers install`` installed, by its name.
+
+        ``None`` where it is not installed, or the machine was lost, which the search for the server says.
+        """
+        try:
+            program = self.channel().call(far_calls.INSTALLED, name=name)
+        except MachineLost:
+            return None
+        return None if program is None else Path(program)
+
     def find(
         self,
         entry: CatalogEntry,
@@ -223,8 +234,8 @@ def failures_in_words(machine: str) -> Iterator[None]:
     except MachineLost as lost:
         raise ServerFailure("machine_lost", sentence(str(lost))) from None
     except FarError as error:
-        if (setting := far_calls.setting_at_fault(error)) is not None:
-            raise UnusableSetting(setting, error.text) from None
+        if (unusable := far_calls.setting_fault(error)) is not None:
+            raise unusable from None
         if (fault := far_calls.server_fault(error)) is not None:
             text = f"machine {machine}: {error.text}"
             raise ServerFailure(fault.code, text, fault.log_tail) from None

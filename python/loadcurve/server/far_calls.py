@@ -17,6 +17,7 @@ from loadcurve.result.link import InterfaceRecord, InterfaceUse
 from loadcurve.result.probe import ProbeRecord
 from loadcurve.result.records import ContainerRecord, LimitUse
 from loadcurve.server.failure import FailureCode
+from loadcurve.server.settings import UnsupportedVersion, UnusableSetting
 
 BUILDING_LIMIT_S: Final = 4 * 3600.0
 """How long finding a server or starting one may take: it may be built there, or its image fetched."""
@@ -118,11 +119,21 @@ class SettingFault(FarRecord):
     """What an agent adds where a setting cannot be used."""
 
     setting: Line
+    unsupported: "Unsupported | None" = None
+    """Where it is the version of the server that cannot have it."""
+
+
+class Unsupported(FarRecord):
+    """Which settings a version cannot have, and why, in words."""
+
+    what: Text
+    reason: Text
 
 
 SAID: Final[TypeAdapter[Any]] = TypeAdapter(Text)
 PREPARE: Final = FarCall("servers.prepare", TypeAdapter(Prepared))
 KNOCK: Final = FarCall("servers.knock", TypeAdapter(InterfaceRecord | None), TypeAdapter(Port))
+INSTALLED: Final = FarCall("servers.installed", TypeAdapter(Line | None))
 FITNESS: Final = FarCall("servers.fitness", TypeAdapter(list[Check]))
 HAS: Final = FarCall("servers.has", TypeAdapter(bool))
 PUT: Final = FarCall("servers.put", NOTHING)
@@ -145,10 +156,14 @@ def server_fault(error: FarError) -> ServerFault | None:
     return _details(error, "server_failure", _SERVER_FAULT)
 
 
-def setting_at_fault(error: FarError) -> str | None:
-    """Return which setting an error is about; ``None`` likewise."""
+def setting_fault(error: FarError) -> UnusableSetting | None:
+    """Return the error of a setting as it would be raised here; ``None`` likewise."""
     fault = _details(error, "unusable_setting", _SETTING_FAULT)
-    return None if fault is None else fault.setting
+    if fault is None:
+        return None
+    if fault.unsupported is None:
+        return UnusableSetting(fault.setting, error.text)
+    return UnsupportedVersion(fault.setting, fault.unsupported.what, fault.unsupported.reason)
 
 
 def _details(error: FarError, kind: str, adapter: TypeAdapter[Answer]) -> Answer | None:

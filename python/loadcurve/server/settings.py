@@ -142,12 +142,15 @@ class UnusableSetting(BadInput):
 
 
 class UnsupportedVersion(UnusableSetting):
-    """The version of a server that was found cannot have its settings: ``what`` says which those are."""
+    """The version of a server that was found cannot have its settings.
+
+    ``what`` says which those are, and ``reason`` why, in the words of the catalogue.
+    """
 
     def __init__(self, setting: str, what: str, reason: str) -> None:
-        """Make the error of one setting, with the reason in the words of the catalogue."""
+        """Make the error of one setting."""
         super().__init__(setting, f"{what}: {reason}")
-        self.what = what
+        self.what, self.reason = what, reason
 
 
 def choose_settings(
