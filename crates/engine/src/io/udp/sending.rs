@@ -39,7 +39,7 @@ pub(super) fn send(socket: BorrowedFd<'_>, bytes: &[u8], cut: DatagramBytes, mut
                 way.counts.sent += bytes.len().div_ceil(each) as u64;
                 return Taken::All;
             }
-            Err(errno) => return way.not_taken(socket, bytes, each, errno),
+            Err(errno) => return way.on_batch_error(socket, bytes, each, errno),
         }
     }
     way.send_singly(socket, bytes, each)
@@ -52,7 +52,7 @@ fn datagram_bytes(bytes: usize, cut: DatagramBytes) -> usize {
 
 impl Way<'_> {
     /// What follows from it that the kernel has not taken a batch of datagrams of `each` bytes.
-    fn not_taken(&mut self, socket: BorrowedFd<'_>, bytes: &[u8], each: usize, errno: Errno) -> Taken {
+    fn on_batch_error(&mut self, socket: BorrowedFd<'_>, bytes: &[u8], each: usize, errno: Errno) -> Taken {
         match errno {
             // The way out cannot divide what it gets.
             Errno::IO if each < bytes.len() => {
@@ -62,7 +62,7 @@ impl Way<'_> {
             }
             // So the kernel says of a batch that its datagrams are too long, which they are one by one as well.
             Errno::INVAL if each < bytes.len() => self.send_singly(socket, bytes, each),
-            errno => not_taken(errno, 0, self.counts),
+            errno => on_datagram_error(errno, 0, self.counts),
         }
     }
 
@@ -75,7 +75,7 @@ impl Way<'_> {
                     self.counts.sends += 1;
                     self.counts.sent += 1;
                 }
-                Err(errno) => match not_taken(errno, taken, self.counts) {
+                Err(errno) => match on_datagram_error(errno, taken, self.counts) {
                     Taken::All => {}
                     other => return other,
                 },
@@ -88,7 +88,7 @@ impl Way<'_> {
 
 /// What it means that the kernel has not taken datagrams: one that is too large for the way is lost, which the protocol
 /// notices.
-fn not_taken(errno: Errno, before: usize, counts: &mut DatagramCounts) -> Taken {
+fn on_datagram_error(errno: Errno, before: usize, counts: &mut DatagramCounts) -> Taken {
     match errno {
         Errno::AGAIN | Errno::NOBUFS => {
             counts.sends_put_off += 1;
@@ -150,7 +150,7 @@ impl Unsent {
                 // That is said of the first one.
                 Err(errno) => {
                     let Message { bytes, each } = messages[0];
-                    match way.not_taken(
+                    match way.on_batch_error(
                         socket,
                         bytes,
                         datagram_bytes(bytes.len(), DatagramBytes(each)),
@@ -226,7 +226,7 @@ mod tests {
     use loadcurve_wire::DatagramBytes;
     use rustix::io::Errno;
 
-    use super::{Taken, Unsent, not_taken};
+    use super::{Taken, Unsent, on_datagram_error};
 
     /// How long the messages are that come next, each with its division.
     fn next_messages(unsent: &Unsent, divides: bool) -> Vec<(usize, Option<usize>)> {
@@ -274,10 +274,10 @@ mod tests {
     fn a_datagram_that_this_machine_does_not_let_out_is_lost_and_a_closed_port_is_not() {
         let mut counts = DatagramCounts::default();
         // netfilter's verdict on what is sent is EPERM.
-        assert!(matches!(not_taken(Errno::PERM, 0, &mut counts), Taken::All));
-        assert!(matches!(not_taken(Errno::MSGSIZE, 0, &mut counts), Taken::All));
-        assert!(matches!(not_taken(Errno::AGAIN, 7, &mut counts), Taken::Up(7)));
-        let refused = not_taken(Errno::CONNREFUSED, 0, &mut counts);
+        assert!(matches!(on_datagram_error(Errno::PERM, 0, &mut counts), Taken::All));
+        assert!(matches!(on_datagram_error(Errno::MSGSIZE, 0, &mut counts), Taken::All));
+        assert!(matches!(on_datagram_error(Errno::AGAIN, 7, &mut counts), Taken::Up(7)));
+        let refused = on_datagram_error(Errno::CONNREFUSED, 0, &mut counts);
         assert!(matches!(refused, Taken::Refused(Failure::ConnectRefused)));
         assert_eq!((counts.too_long, counts.sends_put_off), (1, 1));
     }
