@@ -1,6 +1,6 @@
 """Quantities with their units as people read them; :mod:`loadcurve.toml.quantities` reads what they write."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 ABSENT: Final = "—"
@@ -59,8 +59,13 @@ def whole(value: float | None) -> str:
 
 
 def setting(value: float) -> str:
-    """Return a swept number as it would be typed, with separators."""
+    """Return a swept number with all its digits and with separators."""
     return f"{int(value):,}" if value == int(value) else f"{value:,.10g}"
+
+
+def typed(value: float) -> str:
+    """Return a number as options and file names have it: no separators, no power of ten, to nine decimals."""
+    return f"{value:.9f}".rstrip("0").rstrip(".")
 
 
 def rate(per_s: float | None) -> str:
@@ -137,21 +142,24 @@ def length(length_s: float) -> str:
 
 def size(size_bytes: int) -> str:
     """Return a number of bytes by decimal thousands, such as ``1.25 MB``."""
-    in_larger, unit = float(size_bytes), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if in_larger < 1000:  # noqa: PLR2004 - the step between the units
-            break
-        in_larger, unit = in_larger / 1000, larger
-    return f"{in_larger:.3g} {unit}" if unit != "B" else f"{size_bytes} B"
+    return _in_units(size_bytes, 1000, ("B", "kB", "MB", "GB", "TB"))
 
 
 def memory(size_bytes: float) -> str:
     """Return a number of bytes in KiB or MiB."""
-    kib = size_bytes / 1024
-    return f"{rounded(kib)} KiB" if kib < 1024 else f"{rounded(kib / 1024)} MiB"  # noqa: PLR2004 - the unit
+    return _in_units(size_bytes / 1024, 1024, ("KiB", "MiB"))
 
 
 def memory_limit(size_bytes: float) -> str:
     """Return a number of bytes in MiB or GiB."""
-    mib = size_bytes / (1 << 20)
-    return f"{mib / 1024:.3g} GiB" if mib >= 1024 else f"{mib:.3g} MiB"  # noqa: PLR2004 - the unit
+    return _in_units(size_bytes / (1 << 20), 1024, ("MiB", "GiB"))
+
+
+def _in_units(value: float, step: int, units: Sequence[str]) -> str:
+    """Return a figure with the first of these units in which, as it is shown, it is below ``step``."""
+    for unit in units[:-1]:
+        shown = rounded(value)
+        if float(shown.replace(",", "")) < step:
+            return f"{shown} {unit}"
+        value /= step
+    return f"{rounded(value)} {units[-1]}"

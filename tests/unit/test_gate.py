@@ -379,6 +379,13 @@ def test_the_name_of_an_image_is_recorded_as_it_is(in_folder: Path):
     assert "localhost/mine:2" in GateOptions("localhost/mine:1", "localhost/mine:2").words()
 
 
+def test_a_budget_is_recorded_with_all_its_digits(in_folder: Path):
+    assert GateOptions("a", "b", least=0.0123, budget_s=1_209_600).words()[-4:] == [
+        *("--fail-on-regression", "1.23%"),
+        *("--budget", "1209600s"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("server", "base", "head", "words"),
     [

@@ -60,6 +60,13 @@ def test_the_table_of_percentiles_is_the_one_of_hdrhistogram(run: Run):
     assert [row[0] for row in found] == pytest.approx([row[0] for row in theirs], rel=1e-3)
 
 
+def test_files_of_points_that_differ_in_their_last_digit_have_names_that_do(run: Run):
+    one = next(record for record in run.points if is_usable(record) and record.load.histograms.latency)
+    points = [{"rate": 1_048_576.0}, {"rate": 1_048_577.0}]
+    run = synthetic.with_records(run, [one.model_copy(update={"point": point}) for point in points])
+    assert {name.rpartition("rate-")[2] for name, _ in forms.hgrm(run)} == {"1048576.hgrm", "1048577.hgrm"}
+
+
 def test_a_log_is_read_by_hdrhistogram_and_imported_again(run: Run, tmp_path: Path):
     server, connections = first(run)
     name = f"report-{server}-connections-{connections}.hlog"

@@ -115,6 +115,12 @@ def test_the_last_trial_begins_before_the_end():
     assert Soak.of_words(given) == Soak(7 * 3600, 24 * 3600)
 
 
+def test_a_soak_of_weeks_is_read_again_from_its_options():
+    weeks = Soak(every_s=3600, for_s=15 * 86_400)
+    every, every_s, whole, whole_s = weeks.words()
+    assert Soak.of_words({every: [every_s], whole: [whole_s]}) == weeks
+
+
 @pytest.mark.parametrize(
     ("given", "refused"),
     [

@@ -59,6 +59,13 @@ def test_a_limit_that_always_holds_ends_at_the_highest_load_and_one_that_never_d
     assert searched(RATES, step(0), [5_000.0])[-1].load == 100
 
 
+@pytest.mark.parametrize("earlier", [[], [20_000.0]])
+def test_ends_of_more_digits_than_a_load_between_them_are_reached_and_end_the_search(earlier: list[float]):
+    space = SearchSpace(12_346, 98_765, whole=False)
+    assert searched(space, step(math.inf), earlier)[-1].load == 98_765
+    assert searched(space, step(0), earlier)[-1].load == 12_346
+
+
 def test_a_later_trial_begins_near_what_the_earlier_ones_found():
     assert len(searched(RATES, step(20_000), [20_500.0])) <= 8
     assert len(searched(RATES, step(20_000))) > 12

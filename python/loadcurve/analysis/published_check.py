@@ -10,6 +10,7 @@ from loadcurve.analysis.publication import rankings_of
 from loadcurve.analysis.published_figures import estimates_of_trials
 from loadcurve.result.publication import PublishedFigure, PublishedRun
 from loadcurve.stats.interval import Estimate
+from loadcurve.units import setting
 
 PROBLEMS_MAX: Final = 5
 TEXT_SHOWN: Final = 60
@@ -74,4 +75,4 @@ def _number(value: float | None) -> str:
 
 
 def _in_words(point: Mapping[str, float]) -> str:
-    return ", ".join(f"{key} = {value:g}" for key, value in point.items()) or "its point"
+    return ", ".join(f"{key} = {setting(value)}" for key, value in point.items()) or "its point"

@@ -323,4 +323,4 @@ def shown(display: Shown, console: Console) -> Iterator[Shown]:
 
 def in_words(point: Point) -> str:
     """Return a point such as ``connections 50``."""
-    return ", ".join(f"{key} {value:g}" for key, value in point.items())
+    return ", ".join(f"{key} {units.setting(value)}" for key, value in point.items())

@@ -6,7 +6,7 @@ from loadcurve.explain.finding import Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import BurstRecord, CreditUse, PointRecord
-from loadcurve.units import rounded
+from loadcurve.units import rounded, setting
 
 CODE = FindingCode(
     "cpu_credits",
@@ -86,7 +86,7 @@ def _at_first_point(subject: Subject, seen: Sequence[Observation[CreditUse]]) ->
     """Say at which value of the sweep's key credits ran out at the earliest, where there is one key."""
     key = subject.swept_key
     point = subject.points[min(subject.place(one.record) for one in seen)]
-    return "" if key is None else f", at {key} = {point[key]:g}"
+    return "" if key is None else f", at {key} = {setting(point[key])}"
 
 
 RULE = Rule(210, find, CODE)

@@ -16,7 +16,7 @@ from loadcurve.loads.values import Point
 from loadcurve.result.load import MeasuredHandshakes
 from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.records import PointRecord
-from loadcurve.units import rounded, whole_percent
+from loadcurve.units import rounded, setting, whole_percent
 
 CODE = FindingCode(
     "handshakes",
@@ -227,7 +227,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Handshaking]]) -> Expl
 def _words(subject: Subject, most: Handshaking, often: str) -> str:
     """Say how much of the CPU time handshakes took, and by which evidence."""
     if (compared := most.compared) is not None:
-        fewer = ", ".join(f"{key} = {value:g}" for key, value in compared.fewer_at.items())
+        fewer = ", ".join(f"{key} = {setting(value)}" for key, value in compared.fewer_at.items())
         return (
             f"Full TLS handshakes took {whole_percent(compared.share)} of the CPU time of {subject.name}: "
             f"an answer cost {rounded(compared.here_us)} µs, compared with {rounded(compared.fewer_us)} µs "

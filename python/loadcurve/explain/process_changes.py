@@ -13,7 +13,7 @@ from loadcurve.result.measures import is_usable
 from loadcurve.result.probe import CountRange
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import Estimate, exponential_ends, interval_of_logarithms
-from loadcurve.units import rounded
+from loadcurve.units import rounded, setting
 
 CODE = FindingCode(
     "processes_changed",
@@ -203,7 +203,7 @@ def _effect(
         return "", None, []
     place, ratio = largest
     key = subject.swept_key
-    where = f"at {key} = {subject.points[place][key]:g}" if key else "there"
+    where = f"at {key} = {setting(subject.points[place][key])}" if key else "there"
     evidence = [estimated(f"throughput {where}, relative to its neighbours", "ratio", ratio)]
     excludes_no_change = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
     if abs(ratio.value - 1) < MOVED_SHARE or not excludes_no_change:

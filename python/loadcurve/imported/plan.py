@@ -16,6 +16,7 @@ from loadcurve.toml.expected import show
 from loadcurve.tools.figures import ToolFigures
 from loadcurve.tools.formats import read_figures
 from loadcurve.tools.source import Source
+from loadcurve.units import setting
 
 _BLOCK_BYTES = 2**20
 
@@ -107,8 +108,8 @@ def _point(source: Source, figures: ToolFigures, given: Point) -> Point:
         own = said.get(key)
         if own is not None and own != value:
             raise BadInput(
-                f"{source.name}: the file says {key} = {own:g}, and {value:g} was given; give what the file "
-                "says, or nothing, as it is then taken from the file"
+                f"{source.name}: the file says {key} = {setting(own)}, and {setting(value)} was given; give "
+                "what the file says, or nothing, as it is then taken from the file"
             )
     if given:
         return given

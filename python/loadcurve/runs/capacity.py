@@ -21,6 +21,7 @@ from loadcurve.study.consistency import messages_not_sent, operations_not_sent
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.problems import Problem
+from loadcurve.units import setting
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ class CapacitySearch:
         if self._begin is None:
             return None
         return (
-            f"the search begins at {self._space.fitted(self._space.low):g} per second: at lower rates too "
+            f"the search begins at {setting(self._space.low)} per second: at lower rates too "
             f"few answers come for {self._objective.text}; a longer duration lets it begin lower"
         )
 

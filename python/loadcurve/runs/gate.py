@@ -22,7 +22,7 @@ from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.expected import nearest, show
 from loadcurve.toml.problems import Problem
-from loadcurve.units import clock
+from loadcurve.units import clock, typed
 
 BASE, HEAD = "base", "head"
 """The names of the two servers that are made of one."""
@@ -55,7 +55,8 @@ class GateOptions:
         also = [word for name in self.also for word in ("--measure", name)]
         return [
             *sides,
-            *("--fail-on-regression", f"{100 * self.least:g}%", "--budget", f"{self.budget_s:g}s"),
+            *("--fail-on-regression", f"{typed(100 * self.least)}%"),
+            *("--budget", f"{typed(self.budget_s)}s"),
             *also,
         ]
 

@@ -25,7 +25,7 @@ class Soak:
 
     def words(self) -> list[str]:
         """Return the options of the command."""
-        return [EVERY_OPTION, f"{self.every_s:g}s", FOR_OPTION, f"{self.for_s:g}s"]
+        return [EVERY_OPTION, f"{units.typed(self.every_s)}s", FOR_OPTION, f"{units.typed(self.for_s)}s"]
 
     @classmethod
     def of_words(cls, given: Mapping[str, Sequence[str]]) -> Self | None:

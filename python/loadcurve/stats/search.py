@@ -38,9 +38,8 @@ class SearchSpace:
     resolution: float = 0.02
 
     def fitted(self, load: float) -> float:
-        """Return the load within the space that is nearest to ``load``."""
-        inside = min(self.high, max(self.low, load))
-        return float(round(inside)) if self.whole else float(f"{inside:.4g}")
+        """Return a load within the space near ``load``, of few digits where it is not an end of the space."""
+        return min(self.high, max(self.low, float(round(load) if self.whole else f"{load:.4g}")))
 
 
 def next_load(

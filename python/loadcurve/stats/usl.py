@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from loadcurve.stats.complete import complete_rows
 from loadcurve.stats.interval import GEOMETRIC, Estimate, interval_of_logarithms, mean_interval
+from loadcurve.units import setting
 
 Vector = NDArray[np.float64]
 
@@ -99,7 +100,7 @@ def fit_scalability(
     if abs(misfit.share) > MISFIT_SHARE_MAX:
         side = "above" if misfit.share > 0 else "below"
         off = f"{100 * abs(misfit.share):.0f} % of its greatest throughput"
-        return NoFit(f"the curve is {off} {side} the law at {misfit.load:g}")
+        return NoFit(f"the curve is {off} {side} the law at {setting(misfit.load)}")
     # A minimum within the bounds is one without them, too.
     free = bounded if _is_inside(bounded, loads) else _least_squares(loads, mean, mean.max(), bounded=False)
     steps = (rates - _law(free, loads)) @ np.linalg.pinv(_jacobian(free, loads)).T

@@ -14,6 +14,7 @@ from loadcurve.redaction import may_be_secret
 from loadcurve.tools.catalog import Tool
 from loadcurve.tools.driver import Refused
 from loadcurve.tools.table import Abilities
+from loadcurve.units import setting
 
 _ENDS = {
     "duration": "duration_s",
@@ -75,7 +76,7 @@ def _model(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str
         if isinstance(rate, list):
             yield "rate", f"{name} sends at one constant rate, but this one changes"
         elif can.whole_rate and rate % 1:
-            yield "rate", f"{name} takes whole requests per second; found {rate:g}"
+            yield "rate", f"{name} takes whole requests per second; found {setting(rate)}"
         if load.arrivals == "poisson" and not can.poisson:
             yield "arrivals", f"{name} has no random arrivals"
     if load.http not in can.http:

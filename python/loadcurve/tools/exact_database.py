@@ -10,6 +10,7 @@ from loadcurve.tools.catalog import Tool
 from loadcurve.tools.driver import Refused
 from loadcurve.tools.exact import only_defaults
 from loadcurve.tools.table import DatabaseAbilities, WorkloadPart
+from loadcurve.units import setting
 
 PLAIN_SETTINGS: Mapping[str, SettingValue] = {"layout": "columns"}
 """The settings of drivers, as every tool has them."""
@@ -98,7 +99,7 @@ def _rate(can: DatabaseAbilities, load: DatabaseLoad) -> Iterator[tuple[str, str
     elif isinstance(load.rate_rps, list):
         yield "rate", "keeps to one rate; expected a number of operations per second"
     elif load.rate_rps % 1:
-        yield "rate", f"takes whole operations per second; found {load.rate_rps:g}"
+        yield "rate", f"takes whole operations per second; found {setting(load.rate_rps)}"
     elif load.threads / load.rate_rps > _PAUSE_S_MAX:
         yield "rate", "has at most 2 s between two operations of a client; expected fewer threads"
 

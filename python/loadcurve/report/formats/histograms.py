@@ -23,6 +23,7 @@ from loadcurve.result.histograms import Counted, NoHistogramError, decoded, merg
 from loadcurve.result.measures import is_usable, point_key
 from loadcurve.result.records import PointRecord
 from loadcurve.result.run_files import TRIALS_FILE
+from loadcurve.units import typed
 
 NS_PER_MS, NS_PER_S = 1e6, 1e9
 TICKS_PER_HALF = 5
@@ -60,7 +61,7 @@ def measured_points(run: Run) -> Iterator[Measured]:
         if is_usable(record) and record.load.histograms.latency is not None:
             by_place.setdefault((record.server, point_key(record.point)), []).append(record)
     for (server, point), records in sorted(by_place.items()):
-        words = "-".join([server, *(f"{key}-{value:g}" for key, value in point)])
+        words = "-".join([server, *(f"{key}-{typed(value)}" for key, value in point)])
         texts = [record.load.histograms.latency or "" for record in records]
         try:
             counted = merged([decoded(text) for text in texts])

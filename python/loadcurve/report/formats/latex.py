@@ -17,6 +17,7 @@ from loadcurve.report.section import Report
 from loadcurve.result.measures import MEASURES, Measure
 from loadcurve.stats.interval import Estimate
 from loadcurve.steering import WITHOUT_STEERING
+from loadcurve.units import setting
 
 IN_TABLE = ("throughput", "p50", "p99")
 """More would be wider than a page."""
@@ -85,7 +86,7 @@ def _table(report: Report) -> str:
     rows = [
         [
             escaped(server),
-            *(escaped(f"{at.point[key]:g}") for key in keys),
+            *(escaped(setting(at.point[key])) for key in keys),
             *(_cell(at, measure) for measure in measures),
         ]
         for server, at in points

@@ -16,7 +16,7 @@ def arguments(wanted: WebToolRequest) -> Sequence[str]:
     host, _, port = wanted.address.rpartition(":")
     rate = load.connection_rate_cps
     # With random arrivals it takes the mean time between two of them, in s.
-    arrivals = ["--rate", f"{rate:g}"] if load.arrivals == "constant" else ["--period", f"e{1 / rate:.9g}"]
+    arrivals = ["--rate", f"{rate:.9g}"] if load.arrivals == "constant" else ["--period", f"e{1 / rate:.9g}"]
     named = [] if wanted.authority == wanted.address else ["--server-name", wanted.authority]
     return [
         "--hog",
