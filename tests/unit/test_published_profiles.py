@@ -68,10 +68,27 @@ def test_a_place_is_that_of_the_studys_own_ranking(published: PublishedRun, tmp_
     for rank in ranking.ranks:
         words = f"{rank.best}" if rank.best == rank.worst else f"{rank.best} to {rank.worst}"
         assert place(found, rank.server, 0).words == words
+        assert place(found, rank.server, 0).sorted_by == f"{rank.best}.{rank.worst}"
     reasons = {one.server: one.reason for one in published.unranked}
     assert {
         row.name: one.unranked for row in found.rows if (one := row.places[0]) and one.unranked
     } == reasons
+
+
+def test_a_cell_has_its_figure_in_the_unit_of_its_column_to_be_exported(
+    published: PublishedRun, tmp_path: Path
+):
+    rated = republished(published, 1, ranked_by="latency_p99_s")
+    runs = indexed(tmp_path, rated, republished(published, 2))
+    (server,) = [one for one in runs[0].servers if one.name == "nginx"]
+    figure = server.figures["latency_p99_s"]
+    found = profiles_of(runs)
+    assert found is not None
+    one = place(found, "nginx", 0)
+    assert float(one.value) == pytest.approx(1e3 * figure.value, rel=1e-5)
+    page = (tmp_path / "index.html").read_text()
+    assert f'<td data-sort="{one.sorted_by}" data-value="{one.value}"' in page
+    assert f'(<span class="margin">{one.interval}</span>)' in page
 
 
 def test_a_study_that_latency_answers_has_the_cost_of_a_request_beside_it(

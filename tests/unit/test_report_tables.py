@@ -32,11 +32,11 @@ class Tables(HTMLParser):
             self.tables[-1][-1] += 1
 
 
-def in_node(expression: str) -> Any:
-    """What an expression gives with the functions of ``tables.js``, outside a page."""
+def in_node(expression: str, others: str = "") -> Any:
+    """What an expression gives with the functions of ``tables.js``, and others, outside a page."""
     script = (files("loadcurve.report") / "templates" / "tables.js").read_text(encoding="utf-8")
     page = "const document = { querySelectorAll: () => [] };"
-    program = f"{page}\n{script}\nconsole.log(JSON.stringify({expression}));"
+    program = f"{page}\n{others}\n{script}\nconsole.log(JSON.stringify({expression}));"
     return json.loads(subprocess.run(["node", "-e", program], check=True, capture_output=True).stdout)
 
 
@@ -69,3 +69,55 @@ def test_numbers_leave_the_page_without_separators_and_texts_as_they_are():
         "limit, 2",
         "200, not reached",
     ]
+
+
+def fake_cell(text: str, data: dict[str, str], margin: str | None = None, **parts: str) -> str:
+    """A cell in the words of JavaScript, with all that ``tables.js`` asks of one."""
+    inner = json.dumps({name: {"textContent": one, "dataset": {"part": name}} for name, one in parts.items()})
+    interval = json.dumps(margin and {"textContent": margin})
+    return (
+        f"(() => {{ const parts = {inner}; return {{ textContent: {json.dumps(text)}, "
+        f"dataset: {json.dumps(data)}, querySelectorAll: () => Object.values(parts), "
+        f"querySelector: (sought) => sought === '.margin' ? {interval} : "
+        """parts[sought.split('"')[1]] ?? null }; })()"""
+    )
+
+
+@pytest.mark.needs("node")
+def test_a_cell_that_is_sorted_by_places_leaves_the_page_as_its_figure_with_the_ends_and_the_places():
+    texts = ("13,888 (7,500 to 25,719) at rate = 2,000", "unranked — at rate = 2,000", "")
+    rows = [
+        fake_cell(
+            texts[0],
+            {"sort": "1.10", "value": "13888.2"},
+            "7,500 to 25,719",
+            places="1 to 10",
+            at="rate = 2,000",
+        ),
+        fake_cell(texts[1], {"sort": "", "value": ""}, places="—"),
+        fake_cell(texts[2], {"sort": ""}),
+    ]
+    table = f"""{{
+        tHead: {{ rows: [{{ cells: [{fake_cell("JSON", {})}] }}] }},
+        tBodies: [{{ rows: [{", ".join(f"{{ cells: [{row}] }}" for row in rows)}] }}],
+    }}"""
+    assert in_node(f"textsOf({table})", "function complete() {}") == [
+        ["JSON", "JSON, low", "JSON, high", "JSON, places", "JSON, at"],
+        ["13888.2", "7500", "25719", "1 to 10", "rate = 2,000"],
+        ["", "", "", "", ""],
+        ["", "", "", "", ""],
+    ]
+
+
+@pytest.mark.needs("node")
+def test_places_are_sorted_by_the_best_and_then_by_the_worst():
+    places = ["10.12", "1.10", "2.2", "1.3"]
+    rows = ", ".join(f"{{ cells: [{{ dataset: {{ sort: '{one}' }} }}] }}" for one in places)
+    table = f"{{ tBodies: [{{ rows: [{rows}], append(...sorted) {{ this.rows = sorted; }} }}] }}"
+    header = """{
+        closest: () => table, cellIndex: 0, getAttribute: () => null, setAttribute() {},
+        classList: { contains: () => false }, parentElement: { cells: [] },
+    }"""
+    found = f"((table) => {{ sortBy({header}); return table.tBodies[0].rows; }})({table})"
+    in_order = [row["cells"][0]["dataset"]["sort"] for row in in_node(found, "function complete() {}")]
+    assert in_order == ["1.3", "1.10", "2.2", "10.12"]

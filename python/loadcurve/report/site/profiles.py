@@ -35,8 +35,11 @@ class Place:
     words: str
     """Its places in the ranking; nothing where it has none."""
     sorted_by: str
+    """Its best and its worst place, two whole numbers with a point between them."""
     figure: str
-    """With its interval."""
+    interval: str
+    value: str
+    """The figure with more digits, which leaves the page as CSV."""
     point: str
     """Where the figure is from."""
     unranked: str | None
@@ -99,11 +102,15 @@ def _columns(run: IndexedRun) -> Iterator[Profile]:
 def _place(column: Profile, server: IndexedServer) -> Place:
     # Places in different works are of different rankings.
     ranks = server.ranks.get(column.measure) if column.run.works == 1 else None
-    figure, interval, _ = cell(server.figures.get(column.measure), column.measure, TITLES[column.measure][1])
+    figure, interval, value = cell(
+        server.figures.get(column.measure), column.measure, TITLES[column.measure][1]
+    )
     return Place(
         words="" if ranks is None else places_words(*ranks),
-        sorted_by="" if ranks is None else f"{ranks[0] + ranks[1] / 1000:g}",
-        figure=f"{figure} ({interval})" if interval else figure,
+        sorted_by="" if ranks is None else f"{ranks[0]}.{ranks[1]}",
+        figure=figure,
+        interval=interval,
+        value=value,
         point="" if server.point is None else text.point(server.point),
         unranked=server.unranked,
     )

@@ -49,12 +49,15 @@ def heading(measure: str, title: str, unit: str) -> str:
 
 
 def cell(figure: Interval | None, measure: str, unit: str) -> tuple[str, str, str]:
-    """Return the figure, its interval and what it is sorted by, each empty where there is none."""
+    """Return the figure, its interval, and the figure with more digits; each empty where there is none.
+
+    All are in the unit of the column. By the last one rows are sorted, and it leaves the page as CSV.
+    """
     if figure is None or figure.value is None:
         return units.ABSENT, "", ""
     _, factor = shown_unit(measure, unit)
-    shown = units.number(figure.value * factor)
+    value = figure.value * factor
     if figure.low is None or figure.high is None:
-        return shown, "", f"{figure.value:.6g}"
+        return units.number(value), "", f"{value:.6g}"
     ends = f"{units.number(figure.low * factor)} to {units.number(figure.high * factor)}"
-    return shown, ends, f"{figure.value:.6g}"
+    return units.number(value), ends, f"{value:.6g}"

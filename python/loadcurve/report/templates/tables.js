@@ -33,14 +33,24 @@ function plain(text) {
   return digits !== "" && Number.isFinite(Number(digits)) ? digits : text;
 }
 
-/** A cell's value as it is sorted by, which has all its digits, or its text; an absent one is empty. */
-function valueOf(cell) {
-  if (cell.dataset.sort !== undefined) return cell.dataset.sort;
-  const text = cell.textContent.replaceAll(/\s+/g, " ").trim();
+/** The text of an element, a number without separators; an absent one is empty. */
+function textOf(element) {
+  const text = element.textContent.replaceAll(/\s+/g, " ").trim();
   return text === "—" ? "" : plain(text);
 }
 
-/** A table as rows of texts; a column with intervals is followed by their ends. */
+/** A cell's value with all its digits: that of its own, or what it is sorted by, or its text. */
+function valueOf(cell) {
+  return cell.dataset.value ?? cell.dataset.sort ?? textOf(cell);
+}
+
+/** The names of the parts that the cells of a column have beside their value, such as places in a ranking. */
+function partsOf(rows, place) {
+  const parts = rows.flatMap((row) => [...(row.cells[place]?.querySelectorAll("[data-part]") ?? [])]);
+  return [...new Set(parts.map((part) => part.dataset.part))];
+}
+
+/** A table as rows of texts; a column is followed by the ends of its intervals, and by its parts. */
 function textsOf(table) {
   complete(table);
   const heads = [...table.tHead.rows[0].cells];
@@ -48,17 +58,23 @@ function textsOf(table) {
   const columns = heads.map((head, place) => ({
     title: head.textContent.trim(),
     place,
-    hasInterval: rows.some((row) => row.cells[place]?.querySelector(".margin")),
+    ends: rows.some((row) => row.cells[place]?.querySelector(".margin")) ? ["low", "high"] : [],
+    parts: partsOf(rows, place),
   }));
-  const titles = columns.flatMap(({ title, hasInterval }) =>
-    hasInterval ? [title, `${title}, low`, `${title}, high`] : [title],
-  );
+  const titles = columns.flatMap(({ title, ends, parts }) => [
+    title,
+    ...[...ends, ...parts].map((name) => `${title}, ${name}`),
+  ]);
   const values = rows.map((row) =>
-    columns.flatMap(({ place, hasInterval }) => {
+    columns.flatMap(({ place, ends, parts }) => {
       const cell = row.cells[place];
-      if (!hasInterval) return [valueOf(cell)];
-      const [low = "", high = ""] = cell.querySelector(".margin")?.textContent.split(/\sto /).map(plain) ?? [];
-      return [valueOf(cell), low, high];
+      const interval = cell.querySelector(".margin")?.textContent.split(/\sto /).map(plain) ?? [];
+      const found = parts.map((part) => cell.querySelector(`[data-part="${part}"]`));
+      return [
+        valueOf(cell),
+        ...ends.map((_, end) => interval[end] ?? ""),
+        ...found.map((part) => (part === null ? "" : textOf(part))),
+      ];
     }),
   );
   return [titles, ...values];
