@@ -67,6 +67,20 @@ def own_load_in_words(model: str | None, own: Mapping[str, Any]) -> str:
     return ", ".join(_setting(keys.get(name, name), _value(name, value)) for name, value in own.items())
 
 
+def options_in_words(model: str | None, own: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, str]:
+    """Return the values of the ``common`` options that a server's load has, by the study's key of each.
+
+    Of a value that is too long to be shown it is said whose it is.
+    """
+    keys = keys_of(model)
+    found = {}
+    for name in common:
+        value = _value(name, own[name] if name in own else common[name])
+        whose = "its own" if name in own else "the study's"
+        found[keys.get(name, name)] = whose if value is None else value or units.ABSENT
+    return found
+
+
 def work_in_words(analysis: Analysis, work: Work) -> str:
     """Return what the servers of a work were asked for, as ``workload = a``."""
     return own_load_in_words(analysis.run.load_model, work.options)
@@ -74,7 +88,11 @@ def work_in_words(analysis: Analysis, work: Work) -> str:
 
 def ranking_caution(analysis: Analysis, ranked: Iterable[str]) -> str | None:
     """Return what must be known of a ranking of these servers; ``None`` where all have the same load."""
-    loads = {name: analysis.run.servers[name].load for name in ranked}
+    return caution_of_loads({name: analysis.run.servers[name].load for name in ranked})
+
+
+def caution_of_loads(loads: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """Return the same by the options that each server's load has in place of the study's."""
     own = [name for name, load in loads.items() if load]
     if not own or all(load == loads[own[0]] for load in loads.values()):
         return None

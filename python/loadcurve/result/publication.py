@@ -213,6 +213,12 @@ class PublishedRun(Record):
         """Return the day of its start, in UTC as recorded, such as ``20261128``."""
         return self.started_at[:10].replace("-", "")
 
+    def own_load(self, server: str) -> dict[str, Any]:
+        """Return the options that the load of a server has in place of the run's."""
+        by_server = self.load.get("servers")
+        own = by_server.get(server) if isinstance(by_server, dict) else None
+        return own if isinstance(own, dict) else {}
+
     @property
     def place(self) -> str:
         """Return where its file is, from the site's folder."""

@@ -75,6 +75,8 @@ class IndexedServer(Record):
     protocol: str
     """What the load spoke with it, such as ``HTTP/2 over TLS``."""
     settings: dict[str, Any]
+    load: dict[str, Any]
+    """The options that its load has in place of the run's."""
     lowest: AtPoint | None
     """At the lowest load of the sweep; ``None`` where that point cannot be used."""
 
@@ -96,6 +98,8 @@ class IndexedRun(Record):
     machine: PublishedMachine
     model: str
     """Of its load, such as ``open``; nothing where the run does not say it."""
+    load: dict[str, Any]
+    """The run's value of each option that the load of a server has another one of."""
     works: Count
     """How many different things its servers were asked for, which are ranked apart."""
     verdicts: dict[Literal["valid", "suspect", "invalid"], Count]
@@ -138,6 +142,7 @@ def indexed(file: PublishedFile, run: PublishedRun) -> IndexedRun:
         loadcurve_version=run.loadcurve_version,
         machine=run.machine,
         model=str(run.load.get("model") or ""),
+        load={key: run.load.get(key) for one in run.servers for key in run.own_load(one.name)},
         works=len(run.works),
         verdicts={name: verdicts[name] for name in ("valid", "suspect", "invalid")},
         servers=[
@@ -150,6 +155,7 @@ def indexed(file: PublishedFile, run: PublishedRun) -> IndexedRun:
                 figures={} if peak is None else headlines_of(peak),
                 protocol=protocol_of(run, server),
                 settings=server.settings,
+                load=run.own_load(server.name),
                 lowest=lowest_of(run, server.name),
                 ranks=ranks.get(server.name, {}),
                 unranked=unranked.get(server.name),
@@ -186,7 +192,7 @@ def lowest_of(run: PublishedRun, server: str) -> AtPoint | None:
 
 def protocol_of(run: PublishedRun, server: PublishedServer) -> str:
     """Return what the load of a run spoke with a server, such as ``HTTP/2 over TLS``, or its work."""
-    http = run.load.get("http")
+    http = {**run.load, **run.own_load(server.name)}.get("http")
     if run.work != "http" or not isinstance(http, str):
         return run.work.upper()
     if http.startswith(HTTP3):

@@ -8,6 +8,7 @@ from typing import Any
 from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
+from loadcurve.report.arms import caution_of_loads
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
 from loadcurve.report.site.filters import Filter, filter_of, platform_of
 from loadcurve.report.site.profiles import profiles_of
@@ -43,6 +44,8 @@ class OfConditions:
     newest: IndexedRun
     groups: tuple[Group, ...]
     """The newest run's ranking by throughput."""
+    caution: str | None
+    """What must be known of it where servers had different loads."""
     rows: list[Row]
     older: list[IndexedRun]
     lines: tuple[tuple[str, Appearance], ...]
@@ -84,7 +87,7 @@ def _order(server: IndexedServer) -> tuple[bool, float, str]:
 
 def front_values(index: SiteIndex, languages: Mapping[str, str]) -> dict[str, Any]:
     """Return what the template of the front page is given."""
-    protocols = filter_of("protocol", "Protocol", (_protocol(run) for run in index.runs))
+    protocols = filter_of("protocol", "Protocol", (one for run in index.runs for one in _protocols(run)))
     platforms = filter_of("platform", "Platform", (platform_of(run.machine) for run in index.runs))
     by_language = language_filter(index.runs, languages)
     studies: dict[str, list[IndexedRun]] = {}
@@ -106,7 +109,7 @@ def front_values(index: SiteIndex, languages: Mapping[str, str]) -> dict[str, An
                 "runs": units.plural(len(runs), "run"),
                 "newest": text.moment(runs[-1].started_at),
                 "machines": sorted({run.machine.name for run in runs}),
-                "protocol": protocols.tags(*map(_protocol, runs)),
+                "protocol": protocols.tags(*(one for run in runs for one in _protocols(run))),
                 "platform": platforms.tags(*(platform_of(run.machine) for run in runs)),
             }
             for subject, runs in sorted(studies.items())
@@ -136,7 +139,7 @@ def front_values(index: SiteIndex, languages: Mapping[str, str]) -> dict[str, An
         "profiles": profiles_of(_of_newest_machine(index)),
         "filters": [by_language, protocols, platforms],
         "tags": {slug: by_language.tags(languages.get(slug)) for slug in servers},
-        "protocol": lambda run: protocols.tags(_protocol(run)),
+        "protocol": lambda run: protocols.tags(*_protocols(run)),
     }
 
 
@@ -146,9 +149,9 @@ def language_filter(runs: Sequence[IndexedRun], languages: Mapping[str, str]) ->
     return filter_of("language", "Language", map(languages.get, slugs))
 
 
-def _protocol(run: IndexedRun) -> str | None:
-    """Return what the load of a run spoke; that of its first server, as the load is the same for all."""
-    return run.servers[0].protocol if run.servers else None
+def _protocols(run: IndexedRun) -> list[str]:
+    """Return what the loads of a run spoke, each once."""
+    return list(dict.fromkeys(server.protocol for server in run.servers))
 
 
 def _of_newest_machine(index: SiteIndex) -> list[IndexedRun]:
@@ -200,6 +203,7 @@ def _of_conditions(runs: Sequence[IndexedRun], tags: Mapping[str, str]) -> OfCon
         machine=newest.machine.name,
         newest=newest,
         groups=groups_of((one.name, one.ranks[HEADLINES[0]]) for one in in_order),
+        caution=caution_of_loads({one.name: one.load for one in ranked}),
         rows=rows_of(newest),
         older=list(reversed(runs[:-1])),
         lines=tuple(appearances(names_of(runs)).items()),
@@ -284,7 +288,7 @@ def _compared(runs: Sequence[IndexedRun]) -> dict[str, Any]:
 def machine_values(runs: Sequence[IndexedRun], languages: Mapping[str, str]) -> dict[str, Any]:
     """Return what the template of a machine's page is given."""
     machine = runs[-1].machine
-    protocols = filter_of("protocol", "Protocol", map(_protocol, runs))
+    protocols = filter_of("protocol", "Protocol", (one for run in runs for one in _protocols(run)))
     by_language = language_filter(runs, languages)
     return {
         "machine": machine,
@@ -300,7 +304,7 @@ def machine_values(runs: Sequence[IndexedRun], languages: Mapping[str, str]) -> 
             for run in runs
             for server in run.servers
         },
-        "protocol": lambda run: protocols.tags(_protocol(run)),
+        "protocol": lambda run: protocols.tags(*_protocols(run)),
         "moment": text.moment,
         "count": units.plural(len(runs), "run"),
     }

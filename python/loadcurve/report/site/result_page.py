@@ -1,7 +1,7 @@
 """The page of a published run: rankings, curves, every figure, and any two servers side by side."""
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -10,7 +10,7 @@ from typing import Any
 from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
-from loadcurve.report.arms import own_load_in_words
+from loadcurve.report.arms import caution_of_loads, options_in_words, own_load_in_words
 from loadcurve.report.site.bars import Bars, bars
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
 from loadcurve.report.site.filters import filter_of
@@ -23,6 +23,7 @@ from loadcurve.result.publication import (
     PublishedPoint,
     PublishedRanking,
     PublishedRun,
+    PublishedServer,
 )
 from loadcurve.result.site_index import AT_LOWEST, lowest_load, lowest_of
 
@@ -71,6 +72,8 @@ class WorkRankings:
 
     words: str
     """What they were asked for; nothing where it is the same of all servers."""
+    caution: str | None
+    """What must be known of the rankings where servers had different loads."""
     rankings: tuple[MeasureRanking, ...]
 
 
@@ -109,7 +112,7 @@ def result_values(
         "rows": [_row(one, columns, price) for one in run.points],
         "compared": _compared(run, columns),
         "settings": {
-            server.name: "; ".join(f"{key}: {value}" for key, value in text.flattened(server.settings))
+            server.name: "; ".join(f"{key}: {value}" for key, value in _settings(run, server))
             for server in run.servers
         },
         "load": [(key, value) for key, value in text.flattened(run.load)],
@@ -124,11 +127,18 @@ def works_of(run: PublishedRun) -> list[WorkRankings]:
     found = [
         WorkRankings(
             own_load_in_words(run.load.get("model"), work.options) if work.options else "",
+            caution_of_loads({name: run.own_load(name) for name in _ranked(run, place)}),
             tuple(_ranking(run, one) for one in run.rankings if one.work == place),
         )
         for place, work in enumerate(run.works)
     ]
     return [one for one in found if one.rankings]
+
+
+def _ranked(run: PublishedRun, work: int) -> list[str]:
+    """Return the servers that any ranking of a work has, in the order of the study."""
+    ranked = {one.server for ranking in run.rankings if ranking.work == work for one in ranking.ranks}
+    return [server.name for server in run.servers if server.name in ranked]
 
 
 def _ranking(run: PublishedRun, ranking: PublishedRanking) -> MeasureRanking:
@@ -263,6 +273,14 @@ def _compared(run: PublishedRun, columns: Sequence[PublishedMeasure]) -> dict[st
         "order": [*ranked, *(name for name in rows if name not in ranked)],
         "servers": rows,
     }
+
+
+def _settings(run: PublishedRun, server: PublishedServer) -> Iterator[tuple[str, str]]:
+    """Yield the settings of a server, and the options that its load has in place of the run's."""
+    yield from text.flattened(server.settings)
+    own = run.own_load(server.name)
+    for key, value in options_in_words(run.load.get("model"), own, own).items():
+        yield f"load: {key}", value
 
 
 def _rerun(run: PublishedRun, server: str) -> str:

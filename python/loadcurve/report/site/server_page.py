@@ -7,6 +7,7 @@ from typing import Any
 from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
+from loadcurve.report.arms import options_in_words
 from loadcurve.report.site.bars import Bars, bars
 from loadcurve.report.site.chart import Chart
 from loadcurve.report.site.filters import Filter, filter_of, platform_of
@@ -185,7 +186,7 @@ def _settings(results: Sequence[Result], newest: Sequence[Result]) -> Iterator[S
             )
     distinct: dict[tuple[tuple[str, str], ...], list[Result]] = {}
     for run, server in reversed(results):
-        distinct.setdefault(tuple(_of_server(server).items()), []).append((run, server))
+        distinct.setdefault(tuple(_of_server(run, server).items()), []).append((run, server))
     of_runs = list(distinct.values())[:COLUMNS_MAX]
     if len({run.place for run, _ in results}) > 1 or len(results) == 1:
         titles = [_titles(found) for found in of_runs]
@@ -200,19 +201,24 @@ def _titles(found: Sequence[Result]) -> str:
     return f"{'; '.join(shown)} ({', '.join(versions)})" if versions else "; ".join(shown)
 
 
-def _of_server(server: IndexedServer) -> dict[str, str]:
-    """Return the settings by readable names; what the catalogue calls the server is none."""
+def _of_server(run: IndexedRun, server: IndexedServer) -> dict[str, str]:
+    """Return the settings by readable names, and the options in which loads of the run differ.
+
+    What the catalogue calls the server is no setting.
+    """
     own = server.settings.get("settings")
     others = {
         key: value for key, value in server.settings.items() if key not in {"settings", "catalog_entry"}
     }
-    return dict(text.flattened({**(own if isinstance(own, dict) else {}), **others}))
+    settings = dict(text.flattened({**(own if isinstance(own, dict) else {}), **others}))
+    options = options_in_words(run.model, server.load, run.load)
+    return settings | {f"load: {key}": value for key, value in options.items()}
 
 
 def _side_by_side(
     title: str, columns: Sequence[str], found: Sequence[Result], *, has_figures: bool
 ) -> Settings:
-    settings = [_of_server(server) for _, server in found]
+    settings = [_of_server(run, server) for run, server in found]
     names = list(dict.fromkeys(name for one in settings for name in one))
     rows = [(name, tuple(one.get(name, units.ABSENT) for one in settings)) for name in names]
     figures = [
