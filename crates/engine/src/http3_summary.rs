@@ -185,6 +185,8 @@ pub struct Ends {
     pub transport_errors: u64,
     pub stateless_resets: u64,
     pub idle_timeouts: u64,
+    /// After how long without a datagram the server ends a connection, as announced; none where it announced none.
+    pub server_idle_timeout_ms: Option<Range>,
     pub other_versions: u64,
     /// How often the server checked the path anew, as it does where the client's address has changed.
     pub path_challenges: u64,
@@ -430,6 +432,7 @@ impl From<&Quic> for Ends {
             transport_errors: quic.ends.transport_errors,
             stateless_resets: quic.ends.stateless_resets,
             idle_timeouts: quic.ends.idle_timeouts,
+            server_idle_timeout_ms: Range::of(quic.announced.idle_timeout_ms),
             other_versions: quic.ends.other_versions,
             path_challenges: quic.path_challenges,
             migration_refused: quic.announced.migration_refused,

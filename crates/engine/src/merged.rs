@@ -8,7 +8,7 @@ use loadcurve_record::{ConnectionCounts, Recorder, Unserved};
 
 use crate::kernel::TcpCounters;
 use crate::part::{CpuUse, Finished, Part};
-use crate::result::{Connections, Generator, IdleEnded, Lateness, PauseSummary, Rate, WaitedThrough};
+use crate::result::{Connections, Generator, IdleEnded, PauseSummary, Rate, WaitedThrough};
 
 /// The parts of all threads of all processes as one.
 pub(crate) struct Merged {
@@ -128,21 +128,11 @@ impl Merged {
 
     pub(crate) fn generator(&self, io: Cow<'static, str>) -> Generator {
         let answered = self.recorder.answered_within;
-        let CpuUse { user, system, polling, voluntary_switches } = self.cpu;
         let cpu_us = self.cpu.working().0 as f64 / 1e3;
         Generator {
-            threads: self.threads,
-            io,
-            cpu_user_s: user.as_secs_f64(),
-            cpu_system_s: system.as_secs_f64(),
-            cpu_spun_s: polling.spent.as_secs_f64(),
-            waiting: self.cpu.waiting(),
-            polled_waits: polling.found,
-            poll_pause_max_us: polling.longest_pause.as_millis_f64() * 1e3,
-            voluntary_context_switches: voluntary_switches,
             cpu_per_request_us: (answered > 0).then(|| cpu_us / answered as f64),
-            lateness_ms: Lateness::of(&self.recorder.lateness),
             pauses: self.pauses_within(),
+            ..Generator::of(self.threads, io, self.cpu, &self.recorder)
         }
     }
 

@@ -12,7 +12,7 @@ use crate::io::epoll::Epoll;
 use crate::kernel::TcpCounters;
 use crate::merged::pauses_within;
 use crate::part::{CpuUse, Finished};
-use crate::result::{Generator, Lateness, LoadResult, PauseSummary, Requests};
+use crate::result::{Generator, LoadResult, PauseSummary, Requests};
 
 /// What one part of a load measured and cost.
 #[derive(Clone, Debug, Serialize)]
@@ -56,21 +56,7 @@ impl PartFigures {
     pub fn of(pace: &Pace, finished: &Finished) -> Self {
         let (part, recorder) = (&finished.part, &finished.part.recorder);
         let begin = part.window.start - pace.warmup();
-        let CpuUse { user, system, polling, voluntary_switches } = part.cpu;
-        let generator = Generator {
-            threads: part.threads,
-            io: finished.io.clone().unwrap_or(Cow::Borrowed(Epoll::NAME)),
-            cpu_user_s: user.as_secs_f64(),
-            cpu_system_s: system.as_secs_f64(),
-            cpu_spun_s: polling.spent.as_secs_f64(),
-            waiting: part.cpu.waiting(),
-            polled_waits: polling.found,
-            poll_pause_max_us: polling.longest_pause.as_millis_f64() * 1e3,
-            voluntary_context_switches: voluntary_switches,
-            cpu_per_request_us: None,
-            lateness_ms: Lateness::of(&recorder.lateness),
-            pauses: None,
-        };
+        let io = finished.io.clone().unwrap_or(Cow::Borrowed(Epoll::NAME));
         let row = PartRow {
             interrupted: finished.interrupted,
             began_ms: (part.began - begin).as_millis_f64(),
@@ -83,7 +69,7 @@ impl PartFigures {
             latency_ms: (&recorder.latency()).into(),
             errors: recorder.failures,
             cpu_share: None,
-            generator,
+            generator: Generator::of(part.threads, io, part.cpu, recorder),
             kernel: finished.kernel,
         };
         Self {

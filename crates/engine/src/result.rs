@@ -15,7 +15,7 @@ use crate::deliveries::DeliveriesSummary;
 use crate::http3_summary::Http3Summary;
 use crate::kernel::TcpCounters;
 use crate::messages::MessagesSummary;
-use crate::part::WaitedBy;
+use crate::part::{CpuUse, WaitedBy};
 use crate::verdict::reasons::Verdict;
 
 /// Everything measured by one load; what the load was, who started it knows. Times are in milliseconds and rates per
@@ -162,7 +162,7 @@ pub struct AnswersEach {
 impl From<&Endings> for EndedByServer {
     fn from(endings: &Endings) -> Self {
         let mean = endings.answers as f64 / endings.count as f64;
-        let answers = endings.extremes.map(|(min, max)| AnswersEach { min, mean, max });
+        let answers = endings.extremes.0.map(|(min, max)| AnswersEach { min, mean, max });
         Self { count: endings.count, answers }
     }
 }
@@ -211,14 +211,14 @@ pub struct EndedBy {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[allow(missing_docs)]
 pub struct StreamsAllowed {
-    pub min: u32,
-    pub max: u32,
+    pub min: u64,
+    pub max: u64,
 }
 
 impl From<&Multiplexing> for Http2Summary {
     fn from(counted: &Multiplexing) -> Self {
         Self {
-            streams_allowed: counted.streams_allowed.map(|(min, max)| StreamsAllowed { min, max }),
+            streams_allowed: counted.streams_allowed.0.map(|(min, max)| StreamsAllowed { min, max }),
             connections_limited: counted.connections_limited,
             stream_wait_ms: (&counted.stream_wait).into(),
             moved_wait_ms: (&counted.moved_wait).into(),
@@ -349,6 +349,27 @@ pub struct Generator {
     pub cpu_per_request_us: Option<f64>,
     pub lateness_ms: Option<Lateness>,
     pub pauses: Option<Vec<PauseSummary>>,
+}
+
+impl Generator {
+    /// What threads used for what was recorded, without what depends on the window of all.
+    pub(crate) fn of(threads: usize, io: Cow<'static, str>, cpu: CpuUse, recorder: &Recorder) -> Self {
+        let CpuUse { user, system, polling, voluntary_switches } = cpu;
+        Self {
+            threads,
+            io,
+            cpu_user_s: user.as_secs_f64(),
+            cpu_system_s: system.as_secs_f64(),
+            cpu_spun_s: polling.spent.as_secs_f64(),
+            waiting: cpu.waiting(),
+            polled_waits: polling.found,
+            poll_pause_max_us: polling.longest_pause.as_millis_f64() * 1e3,
+            voluntary_context_switches: voluntary_switches,
+            cpu_per_request_us: None,
+            lateness_ms: Lateness::of(&recorder.lateness),
+            pauses: None,
+        }
+    }
 }
 
 /// How late the generator itself was; none in a closed loop, which has no times to be late against.

@@ -23,15 +23,18 @@ pub(crate) fn rate(per_second: f64) -> String {
     grouped(whole)
 }
 
-/// A share as a percentage with two significant digits or its whole ones.
+/// A share as a percentage with two significant digits or its whole ones, as `loadcurve.units.percent` writes it.
 pub(crate) fn percentage(part: u64, whole: u64) -> String {
     let percent = 100.0 * part as f64 / whole as f64;
-    match percent {
+    if percent < 0.01 {
+        return "less than 0.01 %".into();
+    }
+    let of_two_digits: f64 = format!("{percent:.1e}").parse().unwrap_or(percent);
+    match of_two_digits {
         10.0.. => format!("{percent:.0} %"),
-        1.0.. => format!("{percent:.1} %"),
-        0.1.. => format!("{percent:.2} %"),
-        0.01.. => format!("{percent:.3} %"),
-        _ => "less than 0.01 %".into(),
+        1.0.. => format!("{of_two_digits:.1} %"),
+        0.1.. => format!("{of_two_digits:.2} %"),
+        _ => format!("{of_two_digits:.3} %"),
     }
 }
 
@@ -75,6 +78,8 @@ mod tests {
         let shares = [(1, 2), (1, 40), (1, 300), (1, 3_000), (1, 100_000)];
         let shown = shares.map(|(part, whole)| percentage(part, whole));
         assert_eq!(shown, ["50 %", "2.5 %", "0.33 %", "0.033 %", "less than 0.01 %"]);
+        let at_steps = [9, 996, 9_960, 99_600, 99_500].map(|part| percentage(part, 100_000));
+        assert_eq!(at_steps, ["less than 0.01 %", "1.0 %", "10 %", "100 %", "100 %"]);
     }
 
     #[test]

@@ -5,7 +5,6 @@ use loadcurve_wire::{Announced, Moment};
 /// The numbers of the parameters that are read.
 mod number {
     pub(super) const IDLE_TIMEOUT: u64 = 0x01;
-    pub(super) const DATAGRAM_BYTES: u64 = 0x03;
     pub(super) const CONNECTION_WINDOW: u64 = 0x04;
     /// Of streams that its reader opens.
     pub(super) const STREAM_WINDOW: u64 = 0x06;
@@ -32,7 +31,6 @@ pub(crate) fn announced(encoded: &[u8]) -> Option<Announced> {
                 let length = integer(&mut value)?;
                 found.idle_timeout = (length > 0).then(|| Moment::from_millis(length));
             }
-            number::DATAGRAM_BYTES => found.datagram_bytes = integer(&mut value)?,
             number::CONNECTION_WINDOW => found.connection_window_bytes = integer(&mut value)?,
             number::STREAM_WINDOW => found.stream_window_bytes = integer(&mut value)?,
             number::STREAMS => found.streams = integer(&mut value)?,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::extremes::Extremes;
+
 /// Over all connections of a load, warm-up included; nothing of those that the load itself has closed or given up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endings {
@@ -10,7 +12,7 @@ pub struct Endings {
     /// The answers that these had carried together.
     pub answers: u64,
     /// The least and the greatest number of answers of one of them.
-    pub extremes: Option<(u64, u64)>,
+    pub extremes: Extremes,
     /// Connections that were open from the start of the load to its end, and carried answers.
     pub lasting: u64,
 }
@@ -20,27 +22,21 @@ impl Endings {
     pub fn add(&mut self, answers: u64) {
         self.count += 1;
         self.answers += answers;
-        self.widen(Some((answers, answers)));
+        self.extremes.add(answers);
     }
 
     /// Adds what another one has counted.
     pub fn merge(&mut self, other: &Self) {
         self.count += other.count;
         self.answers += other.answers;
-        self.widen(other.extremes);
+        self.extremes.merge(other.extremes);
         self.lasting += other.lasting;
-    }
-
-    fn widen(&mut self, extremes: Option<(u64, u64)>) {
-        let Some((least, greatest)) = extremes else { return };
-        let (known_least, known_greatest) = self.extremes.unwrap_or((least, greatest));
-        self.extremes = Some((least.min(known_least), greatest.max(known_greatest)));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Endings;
+    use super::{Endings, Extremes};
 
     #[test]
     fn the_least_and_the_greatest_number_of_answers_are_those_of_all_in_whatever_order_they_merge() {
@@ -51,7 +47,10 @@ mod tests {
             answers[split..].iter().for_each(|one| second.add(*one));
             second.lasting = 3;
             first.merge(&second);
-            assert_eq!(first, Endings { count: 4, answers: 364, extremes: Some((7, 250)), lasting: 5 });
+            assert_eq!(
+                first,
+                Endings { count: 4, answers: 364, extremes: Extremes(Some((7, 250))), lasting: 5 }
+            );
         }
     }
 
@@ -59,6 +58,6 @@ mod tests {
     fn without_an_end_there_is_no_number_of_answers() {
         let mut none = Endings::default();
         none.merge(&Endings::default());
-        assert_eq!(none.extremes, None);
+        assert_eq!(none.extremes, Extremes(None));
     }
 }

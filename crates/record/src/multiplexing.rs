@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::TimeHistogram;
+use crate::extremes::Extremes;
 
 /// The names of the codes with which HTTP/2 ends connections, each at its number (RFC 9113 §7), and behind them that of all
 /// others.
@@ -64,7 +65,7 @@ impl EndsByCode {
 #[serde(default)]
 pub struct Multiplexing {
     /// The least and the greatest number of streams at once that a server has allowed, if it has set a limit.
-    pub streams_allowed: Option<(u32, u32)>,
+    pub streams_allowed: Extremes,
     /// Connections on which that was less than the load asked for.
     pub connections_limited: u64,
     /// Connections whose end the server has announced.
@@ -90,7 +91,7 @@ pub struct Multiplexing {
 impl Multiplexing {
     /// Adds what another one has counted.
     pub fn merge(&mut self, other: &Self) {
-        self.note_allowed(other.streams_allowed);
+        self.streams_allowed.merge(other.streams_allowed);
         self.connections_limited += other.connections_limited;
         self.connections_ended.merge(&other.connections_ended);
         self.streams_abandoned += other.streams_abandoned;
@@ -101,12 +102,5 @@ impl Multiplexing {
         self.answers_starved += other.answers_starved;
         self.stream_wait.merge(&other.stream_wait);
         self.moved_wait.merge(&other.moved_wait);
-    }
-
-    /// A server has allowed at least, and at most, this many streams at once, if it has said so.
-    pub fn note_allowed(&mut self, allowed: Option<(u32, u32)>) {
-        let Some((least, most)) = allowed else { return };
-        let (known_least, known_most) = self.streams_allowed.unwrap_or((least, most));
-        self.streams_allowed = Some((least.min(known_least), most.max(known_most)));
     }
 }

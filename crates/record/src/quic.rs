@@ -68,7 +68,6 @@ pub struct QuicAnnounced {
     pub streams: Extremes,
     /// Those that end idle connections.
     pub idle_timeout_ms: Extremes,
-    pub datagram_bytes: Extremes,
     pub ack_delay_ms: Extremes,
     /// On how many connections the client might say how often to acknowledge.
     pub ack_frequency: u64,
@@ -82,7 +81,6 @@ impl QuicAnnounced {
         self.stream_window_bytes.merge(other.stream_window_bytes);
         self.streams.merge(other.streams);
         self.idle_timeout_ms.merge(other.idle_timeout_ms);
-        self.datagram_bytes.merge(other.datagram_bytes);
         self.ack_delay_ms.merge(other.ack_delay_ms);
         self.ack_frequency += other.ack_frequency;
         self.migration_refused += other.migration_refused;

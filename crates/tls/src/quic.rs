@@ -61,8 +61,6 @@ pub struct QuicHandshake {
 pub struct QuicOutcome {
     /// What was agreed on, and the certificate that was shown; none before the end.
     pub look: Option<Look>,
-    /// Whether what was sent before the end was accepted.
-    pub early_accepted: bool,
     /// Why there is no agreement, where this side has found that.
     pub complaint: Option<String>,
     /// The certificates that the server has shown, in bytes.
@@ -163,7 +161,6 @@ impl QuicHandshake {
                 protocol: connection.alpn_protocol().map(|one| String::from_utf8_lossy(one).into_owned()),
                 certificate: Certificate::of(connection.peer_certificates().unwrap_or_default()),
             }),
-            early_accepted: connection.is_early_data_accepted(),
             complaint: self.complaint.clone(),
             certificate_bytes: self.certificate_bytes(),
         }

@@ -137,8 +137,6 @@ pub struct Announced {
     pub streams: u64,
     /// After how long without a datagram it ends the connection; `None` for never.
     pub idle_timeout: Option<Duration>,
-    /// The largest datagram that it takes.
-    pub datagram_bytes: u64,
     /// For how long it keeps an acknowledgement back at most.
     pub ack_delay: Duration,
     /// Whether it lets this side say how often it is to acknowledge (`ACK_FREQUENCY`).
@@ -154,7 +152,6 @@ impl Default for Announced {
             stream_window_bytes: 0,
             streams: 0,
             idle_timeout: None,
-            datagram_bytes: 65_527,
             ack_delay: Duration::from_millis(25),
             has_ack_frequency: false,
             refuses_migration: false,

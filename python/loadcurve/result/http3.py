@@ -197,6 +197,9 @@ class QuicEnds(Record):
     """With a code of QUIC, of either side."""
     stateless_resets: Count
     idle_timeouts: Count
+    """Nothing came from the server until the idle timeout."""
+    server_idle_timeout_ms: NumberRange | None = None
+    """After how long without a datagram the server ends a connection; ``None`` where it announced none."""
     other_versions: Count
     """The server spoke no version of QUIC that the client does."""
     path_challenges: Count

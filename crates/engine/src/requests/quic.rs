@@ -57,7 +57,6 @@ pub(super) fn add(all: &mut Quic, connection: &Http3Counts, is_established: bool
         if let Some(idle) = announced.idle_timeout {
             seen.idle_timeout_ms.add(u64::try_from(idle.as_millis()).unwrap_or(u64::MAX));
         }
-        seen.datagram_bytes.add(announced.datagram_bytes);
         seen.ack_delay_ms.add(u64::try_from(announced.ack_delay.as_millis()).unwrap_or(u64::MAX));
         seen.ack_frequency += u64::from(announced.has_ack_frequency);
         seen.migration_refused += u64::from(announced.refuses_migration);

@@ -1,7 +1,7 @@
 //! The requests of a web load as the work of its threads.
 
 use loadcurve_plan::{ExpectedStatus, Nanos};
-use loadcurve_record::{Failure, Multiplexing, Recorder, Shown, StatusClass};
+use loadcurve_record::{Extremes, Failure, Multiplexing, Recorder, Shown, StatusClass};
 use loadcurve_wire::{BodyPart, ErrorCode, Http2Counts, HttpExchange, Refusal, Response, Tag};
 
 use super::{RequestSource, TargetReader};
@@ -172,7 +172,8 @@ pub(crate) fn shown(response: &Response, is_met: Option<bool>, first_byte: Nanos
 
 /// Adds what was counted of a connection to what is counted of all.
 fn add(all: &mut Multiplexing, connection: &Http2Counts) {
-    all.note_allowed(connection.streams_allowed);
+    let allowed = connection.streams_allowed.map(|(least, most)| (least.into(), most.into()));
+    all.streams_allowed.merge(Extremes(allowed));
     all.connections_limited += u64::from(connection.was_limited);
     if let Some(code) = connection.ended_by {
         all.connections_ended.add(code);
@@ -188,7 +189,7 @@ fn add(all: &mut Multiplexing, connection: &Http2Counts) {
 mod tests {
     use loadcurve_plan::Nanos;
 
-    use super::{Http2Counts, Multiplexing, add};
+    use super::{Extremes, Http2Counts, Multiplexing, add};
 
     fn connection(allowed: Option<(u32, u32)>, was_limited: bool) -> Http2Counts {
         Http2Counts {
@@ -214,7 +215,7 @@ mod tests {
             first.stream_wait.record(Nanos(1_000));
             second.stream_wait.record(Nanos(3_000));
             first.merge(&second);
-            assert_eq!(first.streams_allowed, Some((8, 256)));
+            assert_eq!(first.streams_allowed, Extremes(Some((8, 256))));
             assert_eq!(first.connections_limited, 1);
             // NO_ERROR is 0, and nothing is 128.
             let ended: Vec<_> = first.connections_ended.named().collect();
@@ -231,6 +232,6 @@ mod tests {
     fn where_no_server_has_set_a_limit_none_is_reported() {
         let mut all = Multiplexing::default();
         add(&mut all, &connection(None, false));
-        assert_eq!(all.streams_allowed, None);
+        assert_eq!(all.streams_allowed, Extremes(None));
     }
 }

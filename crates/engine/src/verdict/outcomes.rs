@@ -195,7 +195,7 @@ impl Verdict {
         let expects = evidence.unexpected_status.is_some();
         let statuses = wrong_statuses(evidence, expects);
         let of_classes = if statuses.is_empty() { String::new() } else { format!(", {}", list(&statuses)) };
-        let share = percentage(errors, answered);
+        let (share, status) = (percentage(errors, answered), status_of_share(errors, answered));
         let (errors_in_words, answered) = (grouped(errors), grouped(answered));
         let text = if expects {
             format!(
@@ -209,7 +209,7 @@ impl Verdict {
                 is not the requested work; check the path and the server's log"
             )
         };
-        self.add(status_of_share(errors, evidence.requests.due), Code::ErrorStatus, text);
+        self.add(status, Code::ErrorStatus, text);
     }
 
     pub(super) fn judge_capacity(&mut self, evidence: &Evidence) {

@@ -207,6 +207,14 @@ fn answers_with_an_error_status_are_no_answers_to_rank_by() {
 }
 
 #[test]
+fn error_statuses_are_judged_by_their_share_of_the_answers_however_few_of_the_requests_were_answered() {
+    let requests = Requests { sent: 10_000, never_sent: 90_000, answered: 10_000, ok: 9_100, ..REQUESTS };
+    let overloaded = Evidence { requests, ..open() };
+    assert_eq!(verdict(&overloaded), (Status::Invalid, vec![Code::ErrorStatus]));
+    assert_says(&overloaded, Code::ErrorStatus, &["900 of 10,000 answers (9.0 %)"]);
+}
+
+#[test]
 fn error_statuses_are_named_one_by_one_where_they_are_known_the_most_frequent_first() {
     let of = |status, answered, wrong| OfStatus { status, answered, wrong, body: None };
     let refusing = Evidence {

@@ -1,7 +1,7 @@
 //! A protocol with a handshake of one round trip, whose answers come in any order: what HTTP/1.x never asks of a worker.
 
 use loadcurve_plan::{Conversation, HttpLoad, Nanos, Stop};
-use loadcurve_record::{Endings, Failure};
+use loadcurve_record::{Endings, Extremes, Failure};
 use loadcurve_wire::{
     ErrorCode, Event, Exchange, Http2Counts, HttpExchange, InvalidRequest, Malformed, Readiness, Received,
     Refusal, Request, Response, Stream, Tag,
@@ -420,7 +420,7 @@ fn connections_that_the_server_ends_are_counted_with_the_answers_that_each_has_c
         [(ms(1), Frame::Answered(tag))].into_iter().chain(gone).collect()
     };
     let endings = run(&streams(1, 95), false, ending).recorder.endings;
-    assert_eq!(endings, Endings { count: 9, answers: 90, extremes: Some((10, 10)), lasting: 0 });
+    assert_eq!(endings, Endings { count: 9, answers: 90, extremes: Extremes(Some((10, 10))), lasting: 0 });
 }
 
 #[test]

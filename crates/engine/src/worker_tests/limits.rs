@@ -2,7 +2,7 @@
 //! lateness of the generator.
 
 use loadcurve_plan::{Arrivals, Conversation, HttpLoad, Model, Nanos, Rate, Stop};
-use loadcurve_record::{Endings, Failure};
+use loadcurve_record::{Endings, Extremes, Failure};
 
 use super::exchanges::{Frame, ROUND_TRIP, run_welcomed, streams};
 use super::peer::Outcome;
@@ -100,7 +100,10 @@ fn what_was_never_sent_does_not_fail_with_a_connection_on_which_others_were_answ
     let recorder = &outcome.recorder;
     assert_eq!((recorder.requests.answered, recorder.failures[Failure::ClosedEarly]), (4, 2));
     assert_eq!((recorder.connections.opened, recorder.requests.sent), (2, 6));
-    assert_eq!(recorder.endings, Endings { count: 1, answers: 1, extremes: Some((1, 1)), lasting: 0 });
+    assert_eq!(
+        recorder.endings,
+        Endings { count: 1, answers: 1, extremes: Extremes(Some((1, 1))), lasting: 0 }
+    );
 }
 
 #[test]
