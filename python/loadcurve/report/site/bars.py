@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from loadcurve.report.site.chart import REACH
 from loadcurve.report.site.values import Interval, cell, heading
 
 ROWS_MAX = 30
@@ -11,7 +12,7 @@ ROWS_MAX = 30
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A row; lengths are in per cent of the greatest figure."""
+    """A row; lengths are in per cent of what is drawn at most."""
 
     name: str
     attributes: Mapping[str, str]
@@ -22,6 +23,8 @@ class Bar:
     interval_length: str
     interval_place: str
     """Where a background as long as the interval is placed, as the style counts it."""
+    is_cut: bool
+    """Whether the interval ends to the right of what is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,11 @@ class Bars:
     rows: tuple[Bar, ...]
     left_out: int
     """How many rows are not shown."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether an interval ends beyond what is drawn, which an arrow marks."""
+        return any(row.is_cut for row in self.rows)
 
 
 def bars(
@@ -47,21 +55,24 @@ def bars(
         return None
     known.sort(key=lambda row: row[:2])
     shown = known[:ROWS_MAX]
-    greatest = shown[-1][0] or 1.0
-    rows = tuple(
-        Bar(name, own, *cell(one, measure, unit)[:2], *_lengths(one, greatest)) for _, name, own, one in shown
-    )
+    greatest = shown[-1][0]
+    ends = [end for _, _, _, one in shown for end in (one.low, one.high) if end is not None]
+    drawn = min(max([greatest, *ends]), REACH * greatest) or 1.0
+    rows = tuple(_bar(name, own, one, cell(one, measure, unit)[:2], drawn) for _, name, own, one in shown)
     return Bars(heading(measure, title, unit), rows, len(known) - len(shown))
 
 
-def _lengths(one: Interval, greatest: float) -> tuple[str, str, str]:
-    """Return how long a bar and its interval are, and the place of the latter; an end beyond is cut."""
+def _bar(
+    name: str, attributes: Mapping[str, str], one: Interval, words: tuple[str, str], drawn: float
+) -> Bar:
+    """Return the bar of a figure, where ``drawn`` is what the whole width stands for."""
     value = one.value or 0.0
-    low, high = (min(max(value if end is None else end, 0.0) / greatest, 1.0) for end in (one.low, one.high))
+    low, high = (min(max(value if end is None else end, 0.0) / drawn, 1.0) for end in (one.low, one.high))
     length = max(high - low, 0.0)
     # A background at p % has p % of what it leaves free on its left.
     place = low / (1 - length) if length < 1 else 0.0
-    return _percent(value / greatest), _percent(length), _percent(place)
+    is_cut = one.high is not None and one.high > drawn
+    return Bar(name, attributes, *words, _percent(value / drawn), _percent(length), _percent(place), is_cut)
 
 
 def _percent(share: float) -> str:

@@ -1,8 +1,8 @@
 """Charts of the site, as SVG that is drawn here: pages by the thousand, without a script and fit to print.
 
 Points are side by side in the order of the sweep, and servers where there is a single point. A line of a
-server breaks where a point is missing. The axis is that of the figures: an interval that goes far beyond all
-of them is cut at its end.
+server breaks where a point is missing. The axis has all figures and their intervals; an interval that goes
+far beyond all figures is cut at its end, and has an arrow there.
 """
 
 import math
@@ -18,12 +18,18 @@ from loadcurve.report.site.values import Interval
 WIDTH, HEIGHT = 560, 300
 LEFT, RIGHT, TOP, BOTTOM = 72, 12, 12, 46
 TICKS_MAX = 5
+REACH = 3.0
+"""An axis has room for intervals up to this many times the greatest figure; below the least one likewise."""
 LABELS_MAX = 10
 LABEL_CHARACTERS_MAX = 14
 CHARACTER_WIDTH, LINE_HEIGHT = 10.5, 17
 """What a label takes at most, in the larger letters that a phone is given."""
 SHAPE_SCALE, SHAPE_REACH = 0.7, 4.2
 """Shapes are outlines in a box of 12 by 12."""
+ARROW_WIDTH, ARROW_HEIGHT = 3.5, 6.0
+"""Half the width of an arrow, and its height."""
+_TICK_DIGITS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0))
+"""Of ticks of a logarithmic axis, which spans a factor of 1.8 or more; any three of the last span less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +67,26 @@ class Chart:
 
     title: str
     drawing: Markup
+    is_cut: bool = False
+    """Whether an interval ends beyond the axis, which an arrow marks."""
 
 
 def chart(
     title: str, places: Sequence[str], axis: str, lines: Sequence[Line], *, from_zero: bool
 ) -> Chart | None:
-    """Return a chart; ``None`` where no server has a figure. Intervals are drawn as bars.
+    """Return a chart; ``None`` where no server has a figure. Intervals are drawn as bars, with arrows if cut.
 
     A place may have two lines of words, where nothing is said of the axis as a whole. An axis that does not
     start at zero is logarithmic.
     """
-    values = [
-        mark.value
-        for line in lines
-        for mark in line.marks
-        if mark.value is not None and math.isfinite(mark.value) and (from_zero or mark.value > 0)
-    ]
+    marks = [mark for line in lines for mark in line.marks]
+    values = [value for value in map(_value, marks) if value is not None and (from_zero or value > 0)]
     if not values:
         return None
-    scale = _Linear.of(max(values)) if from_zero else _Logarithmic.of(min(values), max(values))
+    ends = [end for mark in marks for end in _ends(mark)]
+    least = max(min([*values, *ends]), min(values) / REACH)
+    greatest = min(max([*values, *ends]), max(values) * REACH)
+    scale = _Linear.of(greatest) if from_zero else _Logarithmic.of(least, greatest)
     body = "".join(
         [
             *_grid(scale),
@@ -94,13 +101,26 @@ def chart(
     words = f"{title}: {units.plural(len(lines), 'server')} at {units.plural(len(places), 'point')}"
     head = f'<svg class="curve" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(words)}">'
     # Every text in it is escaped where it is put in; this is a third of the time of Markup's own way.
-    return Chart(title, Markup(f"{head}{body}</svg>"))  # noqa: S704
+    drawing = Markup(f"{head}{body}</svg>")  # noqa: S704
+    return Chart(title, drawing, any(not scale.least <= end <= scale.greatest for end in ends))
+
+
+def _value(mark: Mark) -> float | None:
+    return mark.value if mark.value is not None and math.isfinite(mark.value) else None
+
+
+def _ends(mark: Mark) -> tuple[float, ...]:
+    """Return the ends of a mark's interval, or nothing where none is drawn."""
+    if _value(mark) is None or mark.low is None or mark.high is None:
+        return ()
+    return () if math.isnan(mark.low) or math.isnan(mark.high) else (mark.low, mark.high)
 
 
 @dataclass(frozen=True, slots=True)
 class _Linear:
-    top: float
+    greatest: float
     step: float
+    least: float = 0.0
 
     @classmethod
     def of(cls, greatest: float) -> "_Linear":
@@ -108,10 +128,10 @@ class _Linear:
         return cls(math.ceil(greatest / step - 1e-9) * step if greatest > 0 else 1.0, step)
 
     def ticks(self) -> list[float]:
-        return [place * self.step for place in range(round(self.top / self.step) + 1)]
+        return [place * self.step for place in range(round(self.greatest / self.step) + 1)]
 
     def y(self, value: float) -> float:
-        share = min(max(value / self.top, 0.0), 1.0)
+        share = min(max(value / self.greatest, 0.0), 1.0)
         return TOP + (HEIGHT - TOP - BOTTOM) * (1 - share)
 
 
@@ -126,7 +146,7 @@ class _Logarithmic:
 
     def ticks(self) -> list[float]:
         exponents = range(math.floor(math.log10(self.least)), math.ceil(math.log10(self.greatest)) + 1)
-        for digits in ((1,), (1, 3), (1, 2, 5)):
+        for digits in _TICK_DIGITS:
             found = [
                 digit * 10.0**exponent
                 for exponent in exponents
@@ -185,7 +205,10 @@ def _middle(x: float, y: float, text: str) -> str:
 def _line(line: Line, scale: _Linear | _Logarithmic, columns: Sequence[float]) -> Iterator[str]:
     """Yield the line through a server's figures, their intervals, and a shape on each."""
     colour, outline, name = escape(line.look.colour), escape(line.look.outline), escape(line.name)
-    path, bars, shapes = [], [], []
+    path: list[str] = []
+    bars: list[str] = []
+    arrows: list[str] = []
+    shapes: list[str] = []
     has_before = False
     for x, mark in zip(columns, line.marks, strict=True):
         if mark.value is None or not math.isfinite(mark.value):
@@ -194,13 +217,23 @@ def _line(line: Line, scale: _Linear | _Logarithmic, columns: Sequence[float]) -
         y = scale.y(mark.value)
         path.append(f"{'L' if has_before else 'M'}{x:.1f} {y:.1f}")
         has_before = True
-        if mark.low is not None and mark.high is not None:
-            bars.append(f"M{x:.1f} {scale.y(mark.low):.1f}V{scale.y(mark.high):.1f}")
+        if ends := _ends(mark):
+            low, high = map(scale.y, ends)
+            bars.append(f"M{x:.1f} {low:.1f}V{high:.1f}")
+            arrows += [_arrow(x, low, upwards=False)] if ends[0] < scale.least else []
+            arrows += [_arrow(x, high, upwards=True)] if ends[1] > scale.greatest else []
         shapes.append(
             f'<path d="{outline}" transform="translate({x - SHAPE_REACH:.1f} {y - SHAPE_REACH:.1f}) '
             f'scale({SHAPE_SCALE})"><title>{name}: {units.number(mark.value)}</title></path>'
         )
     lines = f'<path class="line" d="{"".join(path)}"/><path class="bar" d="{"".join(bars)}"/>'
+    lines += f'<path class="arrow" d="{"".join(arrows)}"/>' if arrows else ""
     tags = "" if line.tags is None else f' data-language="{escape(line.tags)}"'
     yield f'<g{tags} stroke="{colour}">{lines}</g>'
     yield f'<g{tags} fill="{colour}">{"".join(shapes)}</g>'
+
+
+def _arrow(x: float, y: float, *, upwards: bool) -> str:
+    """Return the outline of an arrow by the place of its point; ``y`` grows downwards."""
+    wings = y + ARROW_HEIGHT if upwards else y - ARROW_HEIGHT
+    return f"M{x - ARROW_WIDTH:.1f} {wings:.1f}L{x:.1f} {y:.1f}L{x + ARROW_WIDTH:.1f} {wings:.1f}"
