@@ -13,7 +13,7 @@ from typing import Any, Final
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.analysis.curves import Curve, CurvePoint, Figure, Requests
 from loadcurve.analysis.history import conditions_digest, machine_of, run_digest
-from loadcurve.analysis.numbers import analysis_of
+from loadcurve.analysis.numbers import read_analysed
 from loadcurve.analysis.private_facts import private_facts, without_private_facts
 from loadcurve.analysis.published_figures import cut, published_measure, published_points, si_name, si_of
 from loadcurve.analysis.works import works
@@ -24,9 +24,10 @@ from loadcurve.loads.kinds import kind_of_work
 from loadcurve.loads.values import Point
 from loadcurve.result.checksum import digest, is_digest
 from loadcurve.result.differences import DIGESTS
-from loadcurve.result.folder import read_run_record
-from loadcurve.result.measures import THROUGHPUT, Measure, measures, point_key
+from loadcurve.result.folder import Run, read_run_record
+from loadcurve.result.measures import THROUGHPUT, Measure, PointKey, measures, point_key
 from loadcurve.result.publication import (
+    LATENCY,
     PUBLISHED_FORMAT,
     PublishedFigure,
     PublishedMachine,
@@ -58,6 +59,8 @@ RANKED_NAMES: Final = (
     *("server_cpu_per_request_s", "server_memory_mean_bytes"),
 )
 """What servers are ranked by, each apart: no ranking is made of several."""
+LATE_CODES: Final = frozenset({"generator_late", "rate_not_sent"})
+"""Reasons of a verdict by which latencies have the generator's own delay in them."""
 AS_PUBLISHED: Final = "as published"
 """The method of an interval that was read and not made."""
 
@@ -85,11 +88,11 @@ def published_run(folder: Path, publication: Publication) -> PublishedRun:
     source = source_of(folder)
     record, _ = read_run_record(folder)
     _require_publishable(folder, record)
-    analysis = analysis_of(folder)
+    run, analysis = read_analysed(folder)
     if not any(at.usable for curve in analysis.curves for at in curve.points):
         reason = "" if analysis.main_reason is None else f" Most often: {analysis.main_reason.example}"
         raise BadInput(f"{folder} has no valid point, so there is nothing to publish.{reason}")
-    public: dict[str, Any] = _content(folder, record, analysis, publication)
+    public: dict[str, Any] = _content(run, analysis, publication)
     if not publication.private:
         names, study = _names_of(record), public["study"]
         if study is not None and any(private_facts(study, names)):
@@ -125,14 +128,15 @@ def _names_of(record: RunRecord) -> set[str]:
     return {name for name in names if name}
 
 
-def _content(folder: Path, record: RunRecord, analysis: Analysis, publication: Publication) -> dict[str, Any]:
+def _content(run: Run, analysis: Analysis, publication: Publication) -> dict[str, Any]:
+    record = run.run
     known = measures(analysis.load_kind)
     published = [known[name] for name in PUBLISHED_MEASURES]
     answering = analysis.measure(analysis.ranked_by)
     published += [answering] if answering not in published else []
-    unranked = _first_reasons(analysis)
+    unranked = _first_reasons(run, analysis)
     conditions = analysis.run.conditions
-    points = published_points(analysis.curves, published)
+    points = published_points(analysis.curves, published, _late(run))
     of_measures = [published_measure(one) for one in published]
     of_works = _works(analysis)
     return {
@@ -146,7 +150,7 @@ def _content(folder: Path, record: RunRecord, analysis: Analysis, publication: P
         "conditions": conditions_digest(analysis),
         "work": analysis.run.load_work,
         "load": dict(conditions["load"]),
-        "study": _study_text(folder),
+        "study": _study_text(run.folder),
         "study_sha256": record.study_sha256,
         "seed": record.seed,
         "options": list(record.options),
@@ -283,14 +287,14 @@ def _curve_figure(figure: PublishedFigure, measure: Measure) -> Figure:
     )
 
 
-def _first_reasons(analysis: Analysis) -> dict[str, str]:
+def _first_reasons(run: Run, analysis: Analysis) -> dict[str, str]:
     reasons: dict[str, str] = {}
-    for server, reason in _unranked(analysis):
+    for server, reason in _unranked(run, analysis):
         reasons.setdefault(server, reason)
     return reasons
 
 
-def _unranked(analysis: Analysis) -> Iterator[tuple[str, str]]:
+def _unranked(run: Run, analysis: Analysis) -> Iterator[tuple[str, str]]:
     """Yield the servers that no ranking may have, each with the reason."""
     curves = {curve.server: curve for curve in analysis.curves}
     for name, facts in analysis.run.servers.items():
@@ -302,10 +306,24 @@ def _unranked(analysis: Analysis) -> Iterator[tuple[str, str]]:
         elif not any(at.usable for at in curve.points):
             reason = next((at.invalid_because for at in curve.points if at.invalid_because), None)
             yield name, f"no point is valid: {reason or 'see its verdicts'}"
+    if not run.is_closed_loop:
+        # The rate was asked for: the rig can have delayed requests, and limited no throughput of a server.
+        return
     for finding in analysis.findings:
         curve = curves.get(finding.server)
         if finding.code == RIG_LIMIT.code and curve is not None and _peak(curve) in finding.points:
             yield finding.server, "the rig, not the server, limited its highest throughput"
+
+
+def _late(run: Run) -> set[tuple[str, PointKey, int]]:
+    """Return where the generator was late at a fixed rate; a closed loop has no time for it to be late by."""
+    if run.is_closed_loop:
+        return set()
+    return {
+        (record.server, point_key(record.point), record.block)
+        for record in run.points
+        if any(reason.code in LATE_CODES for reason in record.load.verdict.reasons)
+    }
 
 
 def _peak(curve: Curve) -> Point | None:
@@ -322,7 +340,8 @@ def rankings_of(
 ) -> Iterator[PublishedRanking]:
     """Yield a ranking for each work and measure that has one, made of published figures alone.
 
-    The error rate is that of all of them together.
+    Those by latency leave out the trials in which the generator was late. The error rate is that of all of
+    them together.
     """
     known = [one for one in measures_of_run if one.name in RANKED_NAMES and one.better is not None]
     for place, work in enumerate(of_works):
@@ -362,6 +381,7 @@ def _logs(points: Sequence[PublishedPoint], measure: str) -> Logs:
     columns = {
         key: column for column, key in enumerate(dict.fromkeys(point_key(one.point) for one in points))
     }
+    is_latency = measure.startswith(LATENCY)
     logs: dict[str, Any] = {}
     for one in points:
         table = logs.setdefault(one.server, np.full((len(blocks), len(columns)), np.nan))
@@ -369,6 +389,7 @@ def _logs(points: Sequence[PublishedPoint], measure: str) -> Logs:
         if figure is None:
             continue
         for block, verdict, value in zip(one.blocks, one.verdicts, figure.values, strict=True):
-            if value and value > 0 and verdict != "invalid":
+            is_late = is_latency and block in one.late_blocks
+            if value and value > 0 and verdict != "invalid" and not is_late:
                 table[blocks[block], columns[point_key(one.point)]] = math.log(value)
     return logs

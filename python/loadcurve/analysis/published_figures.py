@@ -63,9 +63,17 @@ def published_measure(measure: Measure) -> PublishedMeasure:
     )
 
 
-def published_points(curves: Sequence[Curve], published: Sequence[Measure]) -> list[PublishedPoint]:
+Late = Collection[tuple[str, PointKey, int]]
+"""Servers at points in blocks in which the generator was late."""
+
+
+def published_points(
+    curves: Sequence[Curve], published: Sequence[Measure], late: Late = ()
+) -> list[PublishedPoint]:
     """Return the points of a run that have trials, server by server."""
-    points = [_of_trials(curve.server, at, published) for curve in curves for at in curve.points if at.trials]
+    points = [
+        _of_trials(curve.server, at, published, late) for curve in curves for at in curve.points if at.trials
+    ]
     figures: list[dict[str, PublishedFigure]] = [{} for _ in points]
     for place, name, estimate in estimates_of_trials(points):
         figures[place][name] = _figure(points[place].figures[name].values, estimate)
@@ -104,7 +112,7 @@ def _usable(at: PublishedPoint, name: str) -> list[float]:
     ]
 
 
-def _of_trials(server: str, at: CurvePoint, published: Collection[Measure]) -> PublishedPoint:
+def _of_trials(server: str, at: CurvePoint, published: Collection[Measure], late: Late) -> PublishedPoint:
     """Return a point with the values of its trials and without estimates."""
     values = {
         si_name(one): [_of_trial(value, one) for value in at.values(one)]
@@ -118,6 +126,7 @@ def _of_trials(server: str, at: CurvePoint, published: Collection[Measure]) -> P
         verdicts=at.verdicts,
         reason=at.invalid_because and cut(at.invalid_because),
         figures={name: _figure(of_trials, None) for name, of_trials in values.items()},
+        late_blocks=[block for block in at.blocks if (server, point_key(at.point), block) in late],
     )
 
 

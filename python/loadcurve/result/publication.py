@@ -37,6 +37,8 @@ SERVERS_FOLDER: Final = "servers"
 MACHINES_FOLDER: Final = "machines"
 RESERVED_SUBJECTS: Final = frozenset({SERVERS_FOLDER, MACHINES_FOLDER})
 """Folders of the site's own pages, in which no study has its results."""
+LATENCY: Final = "latency_"
+"""With this the names of measures of latency begin."""
 _SLUG = rf"[a-z0-9](?:[a-z0-9.-]{{0,{SLUG_CHARACTERS_MAX - 2}}}[a-z0-9])?"
 _PLACE = re.compile(rf"(?P<subject>{_SLUG})/results/(?P<day>\d{{8}})/(?P<machine>{_SLUG})\.json")
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
@@ -80,6 +82,11 @@ class PublishedPoint(Record):
     reason: Line | None
     """Why no trial can be used."""
     figures: dict[str, PublishedFigure]
+    late_blocks: Many[Count] = Field(default_factory=list)
+    """At a fixed rate: in which blocks the generator was late, so that rankings by latency leave them out.
+
+    Earlier versions did not publish it.
+    """
 
     @model_validator(mode="after")
     def _lists_are_of_the_same_trials(self) -> Self:

@@ -11,6 +11,7 @@ from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.arms import caution_of_loads, options_in_words, own_load_in_words
+from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.site.bars import Bars, bars
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
 from loadcurve.report.site.filters import filter_of
@@ -18,6 +19,7 @@ from loadcurve.report.site.prices import COST, Price, PriceTable, price_of
 from loadcurve.report.site.values import AT_LOWEST_TITLES, Interval, cell, heading, shown_unit
 from loadcurve.result.measures import point_key
 from loadcurve.result.publication import (
+    LATENCY,
     PublishedFigure,
     PublishedMeasure,
     PublishedPoint,
@@ -101,6 +103,7 @@ def result_values(
         "charts": _charts(run, drawn, looks, measures, price=price, tags=tags),
         "filters": [by_language],
         "tags": tags,
+        "late": _late(run),
         "lowest": _lowest(run, tags),
         "lowest_point": text.point(lowest_load(run) or {}),
         "price": price,
@@ -157,6 +160,22 @@ def groups_of(ranked: Iterable[tuple[str, tuple[int, int]]]) -> tuple[Group, ...
 def places_words(best: int, worst: int) -> str:
     """Return places of a ranking, such as ``1`` or ``2 to 4``."""
     return str(best) if best == worst else f"{best} to {worst}"
+
+
+def _late(run: PublishedRun) -> list[tuple[str, str]]:
+    """Return the servers with trials that rankings by latency leave out, and where, in words."""
+    found: dict[str, list[PublishedPoint]] = {}
+    for one in run.points:
+        if one.late_blocks:
+            found.setdefault(one.server, []).append(one)
+    return [(server, _where_late(at)) for server, at in found.items()]
+
+
+def _where_late(at: Sequence[PublishedPoint]) -> str:
+    late = {block for one in at for block in one.late_blocks}
+    measured = {block for one in at for block in one.blocks}
+    trials = units.plural(len(measured), "trial")
+    return f"{points_in_words([one.point for one in at])}, in {len(late):,} of {trials}"
 
 
 def _drawn(run: PublishedRun) -> list[str]:
@@ -261,10 +280,7 @@ def _compared(run: PublishedRun, columns: Sequence[PublishedMeasure]) -> dict[st
         of_point = rows.setdefault(one.server, {}).setdefault(text.point(one.point), {})
         for place, (block, verdict) in enumerate(zip(one.blocks, one.verdicts, strict=True)):
             if verdict != "invalid":
-                of_point[block] = [
-                    None if (figure := one.figures.get(measure.name)) is None else figure.values[place]
-                    for measure in columns
-                ]
+                of_point[block] = [_compared_value(one, place, measure.name) for measure in columns]
     return {
         "measures": [one.title for one in columns],
         "better": [one.better for one in columns],
@@ -273,6 +289,13 @@ def _compared(run: PublishedRun, columns: Sequence[PublishedMeasure]) -> dict[st
         "order": [*ranked, *(name for name in rows if name not in ranked)],
         "servers": rows,
     }
+
+
+def _compared_value(point: PublishedPoint, place: int, measure: str) -> float | None:
+    """Return the figure of a trial; nothing of a latency that the generator's delay is part of."""
+    figure = point.figures.get(measure)
+    is_late = measure.startswith(LATENCY) and point.blocks[place] in point.late_blocks
+    return None if figure is None or is_late else figure.values[place]
 
 
 def _settings(run: PublishedRun, server: PublishedServer) -> Iterator[tuple[str, str]]:
