@@ -198,7 +198,8 @@ def _said(plan: HttpPlan, path: str, request: str) -> str:
             return ", ".join(response.headers.get_all(FIELD, []))
     except (OSError, http.client.HTTPException) as error:
         why = refusal(error) if isinstance(error, OSError) else str(error)
-        text = f"{request}, which was to tell where HTTP/3 is spoken ({FIELD}), was not answered: {why}"
+        text = f"{request}, which was to tell where HTTP/3 is spoken ({FIELD}), was not answered by "
+        text += f"{plan.address}: {why}"
         raise _failure(text) from None
 
 
