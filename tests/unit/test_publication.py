@@ -132,9 +132,32 @@ def test_at_a_fixed_rate_only_latencies_of_trials_with_a_late_generator_are_rank
     ]
 
 
-def test_a_file_of_an_earlier_version_has_no_late_trials(published: PublishedRun):
-    points = [one.model_dump(exclude={"late_blocks"}) for one in published.points]
-    assert republished(published, points=points) == published
+def test_a_finding_says_where_it_was_seen_how_often_and_how_sure_its_cause_is(tmp_path: Path):
+    run = of_model("open", tmp_path / "run", "generator_late", ("nginx", 1, 200), ("nginx", 2, 200))
+    run_of_rig = [one for one in run.findings if "sent requests late" in one.seen]
+    page = result_values(run.model_copy(update={"findings": run_of_rig}), "0" * 64)
+    [found] = page["findings"]
+    assert found.where == "connections = 200, in 2 of 3 trials"
+    assert found.cause.startswith("Cause: The rig had reached its own limit")
+    run = of_model("open", tmp_path / "other", "generator_saturated", ("nginx", 1, 200))
+    [likely] = [one for one in result_values(run, "0" * 64)["findings"] if "saturated" in one.seen]
+    assert likely.cause.startswith("Likely cause: ")
+    publish_run(tmp_path / "site", run)
+    build_site(tmp_path / "site")
+    page = (tmp_path / "site" / run.place).with_suffix(".html").read_text()
+    assert "<strong>nginx</strong>, connections = 200, in 1 of 3 trials: The load generator was" in page
+
+
+def test_what_files_of_earlier_versions_lack_is_absent(tmp_path: Path):
+    run = of_model("open", tmp_path / "run", "generator_late", ("nginx", 1, 200))
+    points = [one.model_dump(exclude={"late_blocks"}) for one in run.points]
+    added = {"certainty", "points", "trials", "trials_measured"}
+    findings = [one.model_dump(exclude=added) for one in run.findings]
+    earlier = republished(run, points=points, findings=findings)
+    values = result_values(earlier, "0" * 64)
+    assert values["late"] == []
+    assert values["findings"][0].where == ""
+    assert values["findings"][0].cause == run.findings[0].cause
 
 
 def test_a_published_file_is_valid_by_its_schema_and_reads_back_as_it_was(

@@ -172,6 +172,10 @@ def _content(run: Run, analysis: Analysis, publication: Publication) -> dict[str
                 "weight": one.weight,
                 "seen": cut(one.seen),
                 "cause": cut(one.cause),
+                "certainty": one.certainty,
+                "points": one.points,
+                "trials": len(one.trials),
+                "trials_measured": one.trials_measured,
             }
             for one in analysis.findings
         ],

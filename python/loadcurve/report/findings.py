@@ -112,12 +112,21 @@ def grouped(findings: Sequence[Finding], limit: str | None = None) -> list[Findi
 
 def where(finding: Finding) -> str:
     """Return where a finding was seen: ``connections = 200 and 1,000, in 5 of 5 trials``."""
-    return f"{points(finding.points)}, {trials_in_words(finding)}"
+    return points_and_trials(finding.points, len(finding.trials), finding.trials_measured)
+
+
+def points_and_trials(seen_at: Sequence[Point], trials: int, measured: int) -> str:
+    """Return the same of what some of the trials that measured these points have shown there."""
+    return f"{points(seen_at)}, {_of_trials(trials, measured)}"
 
 
 def trials_in_words(finding: Finding) -> str:
     """Return in how many trials a finding was seen: ``in 5 of 5 trials``."""
-    return f"in {len(finding.trials):,} of {units.plural(finding.trials_measured, 'trial')}"
+    return _of_trials(len(finding.trials), finding.trials_measured)
+
+
+def _of_trials(trials: int, measured: int) -> str:
+    return f"in {trials:,} of {units.plural(measured, 'trial')}"
 
 
 def points(seen_at: Sequence[Point], sweep: Sequence[Point] = ()) -> str:

@@ -151,12 +151,20 @@ class Unranked(Record):
 
 
 class PublishedFinding(Record):
-    """Something odd that was seen of a server."""
+    """Something odd that was seen of a server; earlier versions did not publish where, and how sure it is."""
 
     server: Line
     weight: Literal["invalidates", "distorts", "explains"]
     seen: Line
     cause: Line
+    certainty: Literal["shown", "likely"] | None = None
+    """Whether the evidence shows the cause, or only fits it."""
+    points: Many[Point] = Field(default_factory=list)
+    """Where it was seen, in the order of the sweep."""
+    trials: Count | None = None
+    """In how many trials it was seen there."""
+    trials_measured: Count | None = None
+    """In how many trials at least one of these points was measured."""
 
 
 class PublishedMachine(Record):

@@ -11,7 +11,7 @@ from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.arms import caution_of_loads, options_in_words, own_load_in_words
-from loadcurve.report.findings import points as points_in_words
+from loadcurve.report.findings import CAUSE_TITLES, points_and_trials
 from loadcurve.report.site.bars import Bars, bars
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
 from loadcurve.report.site.filters import filter_of
@@ -21,6 +21,7 @@ from loadcurve.result.measures import point_key
 from loadcurve.result.publication import (
     LATENCY,
     PublishedFigure,
+    PublishedFinding,
     PublishedMeasure,
     PublishedPoint,
     PublishedRanking,
@@ -79,6 +80,19 @@ class WorkRankings:
     rankings: tuple[MeasureRanking, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SeenFinding:
+    """A finding in words."""
+
+    weight: str
+    server: str
+    where: str
+    """At which points, and in how many trials; nothing where the file does not have it."""
+    seen: str
+    cause: str
+    """Whether it is likely only, where that is known, and the cause."""
+
+
 def result_values(
     run: PublishedRun,
     sha256: str,
@@ -114,6 +128,7 @@ def result_values(
         ],
         "rows": [_row(one, columns, price) for one in run.points],
         "compared": _compared(run, columns),
+        "findings": [_finding(one) for one in run.findings],
         "settings": {
             server.name: "; ".join(f"{key}: {value}" for key, value in _settings(run, server))
             for server in run.servers
@@ -174,8 +189,7 @@ def _late(run: PublishedRun) -> list[tuple[str, str]]:
 def _where_late(at: Sequence[PublishedPoint]) -> str:
     late = {block for one in at for block in one.late_blocks}
     measured = {block for one in at for block in one.blocks}
-    trials = units.plural(len(measured), "trial")
-    return f"{points_in_words([one.point for one in at])}, in {len(late):,} of {trials}"
+    return points_and_trials([one.point for one in at], len(late), len(measured))
 
 
 def _drawn(run: PublishedRun) -> list[str]:
@@ -270,6 +284,16 @@ def _row(point: PublishedPoint, columns: Sequence[PublishedMeasure], price: Pric
             *([cell(_cost(point, price), COST, "")] if price else []),
         ],
     }
+
+
+def _finding(finding: PublishedFinding) -> SeenFinding:
+    where = ""
+    if finding.points and finding.trials is not None and finding.trials_measured is not None:
+        where = points_and_trials(finding.points, finding.trials, finding.trials_measured)
+    cause = finding.cause
+    if finding.certainty is not None:
+        cause = f"{CAUSE_TITLES[finding.certainty]}: {cause}"
+    return SeenFinding(finding.weight, finding.server, where, finding.seen, cause)
 
 
 def _compared(run: PublishedRun, columns: Sequence[PublishedMeasure]) -> dict[str, Any]:
