@@ -343,6 +343,34 @@ def test_a_study_that_names_a_folder_is_published_by_its_digest_alone(tmp_path: 
     assert kept.study is not None
 
 
+def test_private_facts_that_were_kept_on_purpose_are_accepted_and_named_by_the_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    texts = synthetic.Texts(title="of /home/alice/bench")
+    synthetic.write_run(tmp_path / "run", texts=texts)
+    publish_command([tmp_path / "run"], site := tmp_path / "site", Publication(private=True))
+    capsys.readouterr()
+    check_command(site)
+    said = capsys.readouterr()
+    [file] = files_of(site)
+    assert "1 published result: all in order" in said.out
+    assert f"{site / file.place} has private facts, which were kept on purpose" in said.err
+
+
+def test_private_texts_that_nobody_declared_are_refused_with_an_option_that_there_is(tmp_path: Path):
+    texts = synthetic.Texts(title="of /home/alice/bench")
+    synthetic.write_run(tmp_path / "run", texts=texts)
+    kept = published_run(tmp_path / "run", Publication(private=True))
+    found = list(problems_of(republished(kept, private_facts=False)))
+    assert found
+    for words in found:
+        assert set(re.findall(r"--[a-z-]+", words)) == {"--private-facts"}
+
+
+def test_a_file_without_private_facts_does_not_speak_of_them(published: PublishedRun):
+    assert "private_facts" not in published.model_dump_json()
+
+
 def test_a_run_without_verdicts_is_refused(tmp_path: Path):
     synthetic.write_run(tmp_path / "run")
     record = json.loads((tmp_path / "run" / RUN_FILE).read_text())

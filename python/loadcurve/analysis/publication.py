@@ -98,7 +98,9 @@ def published_run(folder: Path, publication: Publication) -> PublishedRun:
         if study is not None and any(private_facts(study, names)):
             public["study"] = None
         public = without_private_facts(public, names, publication.public)
-    return PublishedRun.model_validate({"run": run_digest(source), **public})
+    return PublishedRun.model_validate(
+        {"run": run_digest(source), "private_facts": publication.private, **public}
+    )
 
 
 _UNPUBLISHABLE = {

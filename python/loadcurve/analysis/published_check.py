@@ -23,18 +23,27 @@ def problems_of(run: PublishedRun, public: Collection[str] = ()) -> Iterator[str
 
     Whoever changes a file on purpose can seal it again. So what follows from its trials is computed anew: the
     mean, the interval and the number of trials of each figure, and the rankings. ``public`` has texts that
-    may stay, as in :class:`~loadcurve.analysis.publication.Publication`.
+    may stay, as in :class:`~loadcurve.analysis.publication.Publication`; all may in a run whose publisher
+    kept them on purpose.
     """
-    for fact in islice(private_facts(run.model_dump(exclude={"study"}), public=public), PROBLEMS_MAX):
-        yield f"{fact.place} has {fact.kind}, {fact.text[:TEXT_SHOWN]}: leave it out, or publish without it"
-    for fact in islice(private_facts(run.study or ""), PROBLEMS_MAX):
-        yield f"the study has {fact.kind}, {fact.text[:TEXT_SHOWN]}: publish without the study"
+    if not run.private_facts:
+        yield from _private_texts(run, public)
     if not any(verdict != "invalid" for one in run.points for verdict in one.verdicts):
         yield "no point has a verdict by which it can be used"
     yield from islice(_wrong_figures(run), PROBLEMS_MAX)
     unranked = {one.server for one in run.unranked}
     if list(rankings_of(run.points, run.measures, run.works, unranked)) != run.rankings:
         yield "its rankings are not those of its own figures"
+
+
+def _private_texts(run: PublishedRun, public: Collection[str]) -> Iterator[str]:
+    """Yield the texts that look private, with what to do."""
+    way_on = "remove the file and publish the run anew. That replaces it; with --private-facts it stays."
+    for fact in islice(private_facts(run.model_dump(exclude={"study"}), public=public), PROBLEMS_MAX):
+        yield f"{fact.place} has {fact.kind}, {fact.text[:TEXT_SHOWN]}: {way_on}"
+    for fact in islice(private_facts(run.study or ""), PROBLEMS_MAX):
+        replaced = way_on.replace("replaces it", "leaves the study out")
+        yield f"the study has {fact.kind}, {fact.text[:TEXT_SHOWN]}: {replaced}"
 
 
 def _wrong_figures(run: PublishedRun) -> Iterator[str]:

@@ -77,6 +77,7 @@ def check_command(site: Path) -> None:
     """
     read_prices(site)
     problems: list[str] = []
+    kept: list[Path] = []
     public = documentation_addresses()
     files = files_of(site)
     for file in files:
@@ -86,8 +87,12 @@ def check_command(site: Path) -> None:
             problems.append(str(error))
             continue
         problems += [f"{site / file.place}: {words}" for words in problems_of(run, public)]
+        kept += [site / file.place] if run.private_facts else []
     if problems:
         more = len(problems) - SHOWN_MAX
         shown = [*problems[:SHOWN_MAX], *([f"and {units.plural(more, 'more problem')}"] if more > 0 else [])]
         raise BadInput("\n".join(shown))
+    for path in kept:
+        said = Text(f"{path} has private facts, which were kept on purpose")
+        new_console(stderr=True).print(said, soft_wrap=True)
     new_console().print(f"{units.plural(len(files), 'published result')}: all in order")

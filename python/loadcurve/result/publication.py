@@ -210,6 +210,8 @@ class PublishedRun(Record):
     """By which trials were put in order, and content was made."""
     options: Many[Line]
     """The options that changed the study."""
+    private_facts: Annotated[bool, Field(exclude_if=lambda is_kept: not is_kept)] = False
+    """Whether its publisher kept folders, addresses and names of machines and people on purpose."""
     ranked_by: str
     """The measure that answers the study's question."""
     machine: PublishedMachine
