@@ -80,12 +80,17 @@ def check_command(site: Path) -> None:
     kept: list[Path] = []
     public = documentation_addresses()
     files = files_of(site)
+    places: dict[str, str] = {}
     for file in files:
         try:
             run = read_published(site, file.place)
         except BadInput as error:
             problems.append(str(error))
             continue
+        if (first := places.setdefault(run.run, file.place)) != file.place:
+            problems.append(
+                f"{site / file.place} is the same run as {first}, under another name: remove one of the two"
+            )
         problems += [f"{site / file.place}: {words}" for words in problems_of(run, public)]
         kept += [site / file.place] if run.private_facts else []
     if problems:

@@ -295,9 +295,16 @@ def subject_of(study: str) -> str:
 def publish_run(site: Path, run: PublishedRun) -> Published:
     """Add a run to a site's folder, which is made where there is none; nothing that is there is changed.
 
-    Raises ``BadInput`` where it cannot be written, or another file has its place.
+    Raises ``BadInput`` where it cannot be written, another file has its place, or it is there already under
+    the name of another machine or study.
     """
     path = site / run.place
+    if (other := _same_run(site, run)) is not None:
+        raise BadInput(
+            f"{site / other.place} is the same run already, as one of the study {other.subject} on the "
+            f"machine {other.machine.name}. A second file would count it as another run: keep that one, or "
+            "remove it to publish the run under another name."
+        )
     text = sealed(run.model_dump_json(indent=1)) + b"\n"
     try:
         if os.path.lexists(path):
@@ -314,6 +321,15 @@ def publish_run(site: Path, run: PublishedRun) -> Published:
     return "published"
 
 
+def _same_run(site: Path, run: PublishedRun) -> PublishedRun | None:
+    """Return what a site has of a run in another place than its own."""
+    end = f"-{run.run[:DIGEST_CHARACTERS]}.json"
+    for file in _all_places(site):
+        if file.endswith(end) and file != run.place and (found := read_published(site, file)).run == run.run:
+            return found
+    return None
+
+
 def files_of(site: Path) -> list[PublishedFile]:
     """Return the published files of a site, by their places; what else is in the folder is left alone.
 
@@ -321,10 +337,14 @@ def files_of(site: Path) -> list[PublishedFile]:
     """
     if not site.is_dir():
         raise BadInput(f"{site} is no folder. Publish a run into it first: loadcurve publish RUN --to {site}")
+    return [_file(site, place) for place in _all_places(site)]
+
+
+def _all_places(site: Path) -> list[str]:
     found = list(islice(_places(site), FILES_MAX + 1))
     if len(found) > FILES_MAX:
         raise BadInput(f"{site} has more than {FILES_MAX:,} published files.")
-    return [_file(site, place) for place in sorted(found)]
+    return sorted(found)
 
 
 def _places(site: Path) -> Iterator[str]:

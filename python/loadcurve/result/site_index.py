@@ -5,7 +5,7 @@ came. An entry holds as long as its file has the digest that it names.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -87,6 +87,11 @@ class IndexedRun(Record):
     place: str
     sha256: Digest
     """Of its file."""
+    run: Digest
+    """Of the run's files, by which it is the same run whatever its machine is called."""
+    complete: bool
+    superseded_by: str | None = None
+    """Of a run that was published while it was interrupted, and again: where its later state is."""
     subject: Slug
     title: str
     question: str | None
@@ -94,6 +99,7 @@ class IndexedRun(Record):
     ranked_by: str
     """The measure that answers the study's question."""
     started_at: str
+    seed: int | None
     loadcurve_version: str
     machine: PublishedMachine
     model: str
@@ -120,6 +126,11 @@ class SiteIndex(Record):
     runs: Many[IndexedRun] = Field(default_factory=list)
     """The oldest first."""
 
+    @property
+    def listed(self) -> list[IndexedRun]:
+        """Return the runs that lists have: each once, however often it was published."""
+        return [one for one in self.runs if one.superseded_by is None]
+
 
 def indexed(file: PublishedFile, run: PublishedRun) -> IndexedRun:
     """Return the entry of a published run."""
@@ -133,12 +144,15 @@ def indexed(file: PublishedFile, run: PublishedRun) -> IndexedRun:
     return IndexedRun(
         place=file.place,
         sha256=file.sha256,
+        run=run.run,
+        complete=run.complete,
         subject=run.subject,
         title=run.title,
         question=run.question,
         conditions=run.conditions,
         ranked_by=run.ranked_by,
         started_at=run.started_at,
+        seed=run.seed,
         loadcurve_version=run.loadcurve_version,
         machine=run.machine,
         model=str(run.load.get("model") or ""),
@@ -234,7 +248,29 @@ def index_of(site: Path, files: Iterable[PublishedFile], known: Mapping[str, Ind
         else indexed(file, read_published(site, file.place))
         for file in files
     ]
-    return SiteIndex(runs=sorted(runs, key=lambda one: (one.started_at, one.place)))
+    return SiteIndex(runs=_with_later_states(sorted(runs, key=lambda one: (one.started_at, one.place))))
+
+
+def _with_later_states(runs: Sequence[IndexedRun]) -> list[IndexedRun]:
+    """Return runs with what superseded each: the whole run, or that with most trials, of the same start."""
+    latest = {
+        _start(one): one
+        for one in sorted(runs, key=lambda one: (one.complete, sum(one.verdicts.values()), one.place))
+    }
+    return [
+        one.model_copy(
+            update={
+                "superseded_by": None
+                if one.complete or (later := latest[_start(one)].place) == one.place
+                else later
+            }
+        )
+        for one in runs
+    ]
+
+
+def _start(run: IndexedRun) -> tuple[object, ...]:
+    return run.subject, run.started_at, run.seed, run.machine.fingerprint
 
 
 def index_text(index: SiteIndex) -> bytes:

@@ -66,7 +66,7 @@ def build_site(site: Path, languages: Mapping[str, str] = EMPTY, *, afresh: bool
             write_part(site / page.place, page.text().encode())
             written += 1
     write_part(site / INDEX_FILE, index_text(index))
-    return Built(len(index.runs), len(pages), written)
+    return Built(len(index.listed), len(pages), written)
 
 
 def pages_of(
@@ -76,10 +76,12 @@ def pages_of(
     of_prices = "" if prices is None else prices.model_dump_json()
     of_languages = json.dumps(sorted(languages.items()))
     page = partial(_page, of_languages=of_languages)
-    yield page("front", "index.html", 0, index.runs, partial(front_values, index, languages))
+    yield page("front", "index.html", 0, index.listed, partial(front_values, index, languages))
+    by_place = {run.place: run for run in index.runs}
     for run in index.runs:
-        values = partial(_of_result, site, run, prices, languages)
-        yield page("result", run.page, 3, [run], values, of_prices=of_prices)
+        later = by_place.get(run.superseded_by or "")
+        values = partial(_of_result, site, run, prices, languages, later=later)
+        yield page("result", run.page, 3, [run, *([later] if later else [])], values, of_prices=of_prices)
     for subject, runs in _by(index, lambda run: [run.subject]).items():
         values = partial(study_values, subject, runs, languages)
         yield page("study", f"{subject}/index.html", 1, runs, values)
@@ -96,16 +98,22 @@ def _servers(run: IndexedRun) -> Iterable[str]:
 
 def _by(index: SiteIndex, keys: Callable[[IndexedRun], Iterable[str]]) -> dict[str, list[IndexedRun]]:
     found: dict[str, list[IndexedRun]] = {}
-    for run in index.runs:
+    for run in index.listed:
         for key in sorted(keys(run)):
             found.setdefault(key, []).append(run)
     return found
 
 
 def _of_result(
-    site: Path, run: IndexedRun, prices: PriceTable | None, languages: Mapping[str, str]
+    site: Path,
+    run: IndexedRun,
+    prices: PriceTable | None,
+    languages: Mapping[str, str],
+    *,
+    later: IndexedRun | None,
 ) -> dict[str, Any]:
-    return result_values(read_published(site, run.place), run.sha256, prices, languages)
+    values = result_values(read_published(site, run.place), run.sha256, prices, languages)
+    return values | {"later": later and later.page}
 
 
 def _page(

@@ -57,6 +57,11 @@ class OfConditions:
         return [(row, {"language": tags[row.server.name]}) for row in self.rows]
 
 
+def moment_of(run: IndexedRun) -> str:
+    """Return what a run is called in lists: when it started, and that it was interrupted."""
+    return text.moment(run.started_at) + ("" if run.complete else ", interrupted")
+
+
 def headings() -> list[str]:
     """Return what is over the columns of all lists of servers."""
     return [heading(name, *TITLES[name]) for name in HEADLINES]
@@ -87,13 +92,13 @@ def _order(server: IndexedServer) -> tuple[bool, float, str]:
 
 def front_values(index: SiteIndex, languages: Mapping[str, str]) -> dict[str, Any]:
     """Return what the template of the front page is given."""
-    protocols = filter_of("protocol", "Protocol", (one for run in index.runs for one in _protocols(run)))
-    platforms = filter_of("platform", "Platform", (platform_of(run.machine) for run in index.runs))
-    by_language = language_filter(index.runs, languages)
+    protocols = filter_of("protocol", "Protocol", (one for run in index.listed for one in _protocols(run)))
+    platforms = filter_of("platform", "Platform", (platform_of(run.machine) for run in index.listed))
+    by_language = language_filter(index.listed, languages)
     studies: dict[str, list[IndexedRun]] = {}
     servers: dict[str, tuple[str, set[str], int]] = {}
     machines: dict[str, tuple[str, int]] = {}
-    for run in index.runs:
+    for run in index.listed:
         studies.setdefault(run.subject, []).append(run)
         machines[run.machine.slug] = (run.machine.name, machines.get(run.machine.slug, ("", 0))[1] + 1)
         for server in run.servers:
@@ -107,7 +112,7 @@ def front_values(index: SiteIndex, languages: Mapping[str, str]) -> dict[str, An
                 "title": runs[-1].title,
                 "question": runs[-1].question,
                 "runs": units.plural(len(runs), "run"),
-                "newest": text.moment(runs[-1].started_at),
+                "newest": moment_of(runs[-1]),
                 "machines": sorted({run.machine.name for run in runs}),
                 "protocol": protocols.tags(*(one for run in runs for one in _protocols(run))),
                 "platform": platforms.tags(*(platform_of(run.machine) for run in runs)),
@@ -130,12 +135,12 @@ def front_values(index: SiteIndex, languages: Mapping[str, str]) -> dict[str, An
                 "name": name,
                 "runs": units.plural(count, "run"),
                 "platform": platforms.tags(
-                    *(platform_of(run.machine) for run in index.runs if run.machine.slug == slug)
+                    *(platform_of(run.machine) for run in index.listed if run.machine.slug == slug)
                 ),
             }
             for slug, (name, count) in sorted(machines.items())
         ],
-        "runs": len(index.runs),
+        "runs": len(index.listed),
         "profiles": profiles_of(_of_newest_machine(index)),
         "filters": [by_language, protocols, platforms],
         "tags": {slug: by_language.tags(languages.get(slug)) for slug in servers},
@@ -156,7 +161,7 @@ def _protocols(run: IndexedRun) -> list[str]:
 
 def _of_newest_machine(index: SiteIndex) -> list[IndexedRun]:
     """Return the runs of the machine that has the newest one."""
-    return [run for run in index.runs if run.machine.slug == index.runs[-1].machine.slug]
+    return [run for run in index.listed if run.machine.slug == index.listed[-1].machine.slug]
 
 
 def study_values(subject: str, runs: Sequence[IndexedRun], languages: Mapping[str, str]) -> dict[str, Any]:
@@ -185,7 +190,7 @@ def study_values(subject: str, runs: Sequence[IndexedRun], languages: Mapping[st
         "filters": [by_language, platforms],
         "tags": tags,
         "platform": lambda run: platforms.tags(platform_of(run.machine)),
-        "moment": text.moment,
+        "moment": moment_of,
     }
 
 
@@ -264,7 +269,7 @@ def _compared(runs: Sequence[IndexedRun]) -> dict[str, Any]:
                 "key": f"{run.place.removesuffix('.json')}:{server.name}",
                 "name": f"{server.name} {server.version or ''}".strip(),
                 "run": run.place,
-                "moment": text.moment(run.started_at),
+                "moment": moment_of(run),
                 "machine": run.machine.name,
                 "fingerprint": run.machine.fingerprint,
                 "conditions": run.conditions,
@@ -305,7 +310,7 @@ def machine_values(runs: Sequence[IndexedRun], languages: Mapping[str, str]) -> 
             for server in run.servers
         },
         "protocol": lambda run: protocols.tags(*_protocols(run)),
-        "moment": text.moment,
+        "moment": moment_of,
         "count": units.plural(len(runs), "run"),
     }
 

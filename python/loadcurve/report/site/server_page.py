@@ -11,7 +11,7 @@ from loadcurve.report.arms import options_in_words
 from loadcurve.report.site.bars import Bars, bars
 from loadcurve.report.site.chart import Chart
 from loadcurve.report.site.filters import Filter, filter_of, platform_of
-from loadcurve.report.site.lists import headings, over_time, rows_of
+from loadcurve.report.site.lists import headings, moment_of, over_time, rows_of
 from loadcurve.report.site.values import AT_LOWEST_TITLES, TITLES, cell, heading
 from loadcurve.result.site_index import AT_LOWEST, HEADLINES, AtPoint, IndexedRun, IndexedServer
 
@@ -87,7 +87,7 @@ def server_values(slug: str, runs: Sequence[IndexedRun]) -> dict[str, Any]:
         "filters": [protocols, platforms, versions],
         "rows": [(row, _attributes(row.run, row.server, protocols, platforms, versions)) for row in rows],
         "headings": headings(),
-        "moment": text.moment,
+        "moment": moment_of,
         "count": units.plural(len(results), "result"),
         "listed": None if len(results) <= RESULTS_MAX else RESULTS_MAX,
     }
