@@ -9,6 +9,7 @@ import pytest
 from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.analysis.change import Outcome
 from loadcurve.analysis.comparison import OF_OPERATIONS, RunComparison, compare_runs
+from loadcurve.analysis.curves import curves
 from loadcurve.analysis.gate import Gate
 from loadcurve.analysis.operation_errors import OperationErrors
 from loadcurve.report.comparison import changes_in_words, comparison_json, comparison_lines
@@ -16,6 +17,7 @@ from loadcurve.report.comparison_formats import comparison_markdown
 from loadcurve.report.side_by_side import render_side_by_side, side_by_side
 from loadcurve.result.folder import read_run
 from loadcurve.result.operations import share_of
+from loadcurve.result.outcomes import Verdict
 from support import requests_run
 from support import synthetic_run as synthetic
 from support.command import Command
@@ -148,6 +150,51 @@ def test_a_gate_fails_where_a_request_has_more_errors_and_says_so(wrong):
     names = [case.get("name") for case in cases if case.find("failure") is not None]
     assert names == ["errors of POST /echo over the whole curve"] * len(requests_run.SERVERS)
     assert wrong.run("compare", "none", "none", "--fail-on-regression", "20%").returncode == 0
+
+
+def one_request(folder: Path, *wrong: int) -> Analysis:
+    """A run of one request at one point, with this number of wrong answers of 1,000 in each trial of nginx.
+
+    From 1 % on the load is invalid, because of them alone.
+    """
+    records = []
+    for block, count in enumerate(wrong):
+        reason = {"code": "error_status", "text": f"{count} of 1,000 answers have an error status"}
+        status = "invalid" if count > 10 else "suspect" if count else "valid"
+        one = requests_run.record(
+            "nginx", 10, block, operations=requests_run.operations(1_000, {"GET /": 4.0})
+        )
+        requests = one.load.requests.model_copy(
+            update={"due": 1_000, "sent": 1_000, "answered": 1_000, "ok": 1_000 - count}
+        )
+        verdict = Verdict.model_validate({"status": status, "reasons": [reason] if count else []})
+        records.append(synthetic.with_load(one, requests=requests, verdict=verdict))
+    return analyse(synthetic.with_records(read_run(synthetic.write_points(folder, 10)), records))
+
+
+def test_errors_of_a_load_with_one_request_are_compared_those_that_make_it_invalid_too(tmp_path):
+    clean, wrong = one_request(tmp_path / "a", 0, 0, 0, 0), one_request(tmp_path / "b", 5, 12, 8, 15)
+    comparison = compare_runs(clean, wrong)
+    (errors,) = comparison.errors
+    assert (errors.operation, errors.base.errors, errors.new.errors) == (None, 0, 5 + 12 + 8 + 15)
+    assert (errors.base.trials, errors.new.trials) == (4, 4)
+    # 40 of 4,000 beside none of them: a percentage point, which chance gives once in 10^12 by Fisher's test.
+    assert (errors.shown, errors.change.value) == (True, pytest.approx(0.01))
+    assert Gate.of(comparison, 0.05).errors == (errors,)
+    said = " ".join(printed(comparison_lines(comparison)).split())
+    assert (
+        "errors of the whole load, nginx: 0 in 4 loads of base, 40 in 4 loads of new: worse, 1.00 (" in said
+    )
+
+
+@pytest.mark.parametrize("code", ["generator_late", "stopped_answering"])
+def test_errors_beside_another_reason_that_can_spoil_a_load_are_not_counted(tmp_path, code):
+    run = read_run(synthetic.write_points(tmp_path, 10))
+    reasons = [{"code": "errors", "text": "2 % failed"}, {"code": code, "text": "also"}]
+    verdict = Verdict.model_validate({"status": "invalid", "reasons": reasons})
+    spoiled = [synthetic.with_load(one, verdict=verdict) for one in run.points if one.server == "nginx"]
+    (curve,) = (one for one in curves(synthetic.with_records(run, spoiled)) if one.server == "nginx")
+    assert [at.counted for at in curve.points] == [[]]
 
 
 def test_each_request_of_both_runs_is_compared_though_only_differences_have_rows(runs):

@@ -10,7 +10,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.change import Change, Outcome
 from loadcurve.analysis.curves import Curve, at_point, protocol_measures_in, usable_logs
 from loadcurve.analysis.missing import MissingFigure, Side, missing_figures
-from loadcurve.analysis.operation_errors import OperationErrors, errors_of_operations
+from loadcurve.analysis.operation_errors import OperationErrors, errors_of_load
 from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.analysis.trust import Trust, trust_of
 from loadcurve.analysis.unusable import Unusable, lost, lost_in_head, without_usable_figures
@@ -70,7 +70,7 @@ class RunComparison:
     resources: tuple[Change, ...] = ()
     """What an answer takes on both sides, over the whole curve, where the records have it."""
     errors: tuple[OperationErrors, ...] = ()
-    """Those of each operation that both sides have, over the points that both have."""
+    """Those of each whole load and of each operation that both sides have, over the points that both have."""
     arms: tuple[str, str] | None = None
     """The base and the head where both are servers of one run, measured in turn; ``None`` for two runs."""
 
@@ -183,7 +183,7 @@ def compare_arms(analysis: Analysis, base: str, head: str) -> RunComparison:
 def _errors(
     sides: Sequence[tuple[Side, Side]], labels: Sequence[str], points: Sequence[Point]
 ) -> tuple[OperationErrors, ...]:
-    return tuple(errors_of_operations(sides, labels, points))
+    return tuple(errors_of_load(sides, labels, points))
 
 
 @dataclass(frozen=True, slots=True)

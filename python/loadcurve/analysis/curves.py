@@ -22,13 +22,14 @@ from loadcurve.result.measures import (
     PROTOCOL_MEASURES,
     Measure,
     PointKey,
+    is_usable,
     measures,
     point_key,
     protocol_measures,
     wrong_answers,
 )
 from loadcurve.result.operations import ended_of, measured_labels, operation_measures
-from loadcurve.result.outcomes import Reason
+from loadcurve.result.outcomes import REASONS, Reason
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.servers import estimates_of_servers
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 VerdictStatus = Literal["valid", "suspect", "invalid"]
 VERDICTS: tuple[VerdictStatus, ...] = ("valid", "suspect", "invalid")
 """From the best to the worst."""
+OF_ERRORS = frozenset({"errors", "error_status"})
+"""Reasons of an invalid verdict that are counts of errors: these are known, whatever else is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,8 @@ class CurvePoint:
     """The first reason of the last invalid trial, where none is usable."""
     invalid_code: str | None = None
     """The code of that reason."""
+    errors_alone: list[int] = field(default_factory=list)
+    """The trials that are invalid because of their errors alone."""
 
     def estimate(self, measure: Measure) -> Estimate | None:
         """Return the estimate of a measure; ``None`` where it was not measured."""
@@ -110,6 +115,18 @@ class CurvePoint:
     def usable(self) -> list[int]:
         """The places of the trials that may enter an estimate: those whose verdict is not invalid."""
         return [place for place, verdict in enumerate(self.verdicts) if verdict != "invalid"]
+
+    @property
+    def counted(self) -> list[int]:
+        """The places of the trials whose errors count: the usable ones, and those with too many errors.
+
+        Without the latter a server would have the fewer errors, the more of its loads they spoil.
+        """
+        return [
+            place
+            for place, verdict in enumerate(self.verdicts)
+            if verdict != "invalid" or self.trials[place] in self.errors_alone
+        ]
 
     @property
     def latency_max_ms(self) -> float | None:
@@ -224,7 +241,14 @@ def _curve_point(
         pauses_explain=_pauses_explain(trials),
         invalid_because=reason.text if reason else None,
         invalid_code=reason.code if reason else None,
+        errors_alone=[trial.trial for trial in trials if _has_errors_alone(trial)],
     )
+
+
+def _has_errors_alone(trial: PointRecord) -> bool:
+    """Say whether a trial is invalid because of its errors, and has no other reason that could make it so."""
+    codes = {reason.code for reason in trial.load.verdict.reasons if REASONS[reason.code].invalid}
+    return not is_usable(trial) and bool(codes) and codes <= OF_ERRORS
 
 
 def _invalid_because(trials: Sequence[PointRecord]) -> Reason | None:

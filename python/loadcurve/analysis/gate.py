@@ -21,7 +21,7 @@ class Gate:
     regressions: tuple[Change, ...]
     """Shown, and of at least that share: the greatest first."""
     errors: tuple[OperationErrors, ...]
-    """Requests of which a greater share is shown to fail, by that share of the base's or more."""
+    """Loads and requests of which a greater share is shown to fail, by that share of the base's or more."""
     undecided: tuple[Change, ...]
     """Over the whole curve: neither shown to be regressions, nor shown to be none."""
     lost: tuple[Unusable, ...]

@@ -1,8 +1,9 @@
-"""The errors of each request on both sides of a comparison: how many, their share, and how it changed."""
+"""The errors of a load and of each request on both sides of a comparison: their share and its change."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from loadcurve.analysis.curves import CurvePoint
 from loadcurve.analysis.missing import Side
 from loadcurve.loads.values import Point
 from loadcurve.result.operations import ended_of, errors_of, share_of
@@ -14,24 +15,25 @@ from loadcurve.stats.shares import CountedShare, ShareDifference
 
 @dataclass(frozen=True, slots=True)
 class ErrorCount:
-    """Requests that failed or were answered with another status than is expected, of one label."""
+    """Requests that failed or were answered with another status than is expected, of one label or of all."""
 
     errors: int
     trials: int
-    """The usable points of trials that counted them."""
+    """The points of trials that counted them."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationErrors:
-    """The errors of one request of one server, over the points that both sides have."""
+    """The errors of one request of one server, or of its whole load, over the points that both sides have."""
 
     server: str
-    operation: str
+    operation: str | None
+    """``None`` of the whole load."""
     base: ErrorCount
     new: ErrorCount
     change: ShareDifference | None = None
-    """Of the share of those that have ended, at the points that are usable in every trial of both sides;
-    ``None`` where there is no such point.
+    """Of the share of those that have ended, or of the whole load's that were due, at the points that every
+    trial of both sides has counted; ``None`` where there is no such point.
     """
     step: int = 1
     """By how many its p-value is multiplied, because it is one of several requests."""
@@ -74,21 +76,26 @@ class OperationErrors:
         return self.change.new.value >= (1 + least) * self.change.base.value
 
 
-def errors_of_operations(
+def errors_of_load(
     sides: Sequence[tuple[Side, Side]], labels: Sequence[str], points: Sequence[Point]
 ) -> Iterator[OperationErrors]:
-    """Yield the errors of each request; none of one that a side has not counted.
+    """Yield the errors of each server's whole load, and of each request; none that a side has not counted.
 
-    The changes of a server are adjusted for their number by Holm's method.
+    A point that is invalid because of its errors alone is counted. The whole load is a question of its own;
+    the changes of its requests are adjusted for their number by Holm's method.
     """
     for base, new in sides:
-        found = [
-            OperationErrors(new.server, label, of_base, of_new, _change(base, new, label, points))
-            for label in labels
-            if (of_base := _count(base, label, points)) is not None
-            and (of_new := _count(new, label, points)) is not None
-        ]
-        yield from _adjusted(found)
+        yield from _found(base, new, [None], points)
+        yield from _adjusted([*_found(base, new, labels, points)])
+
+
+def _found(
+    base: Side, new: Side, labels: Sequence[str | None], points: Sequence[Point]
+) -> Iterator[OperationErrors]:
+    for label in labels:
+        of_base, of_new = (_count(side, label, points) for side in (base, new))
+        if of_base is not None and of_new is not None:
+            yield OperationErrors(new.server, label, of_base, of_new, _change(base, new, label, points))
 
 
 def _adjusted(found: Sequence[OperationErrors]) -> list[OperationErrors]:
@@ -101,14 +108,30 @@ def _adjusted(found: Sequence[OperationErrors]) -> list[OperationErrors]:
     return [replace(one, step=steps.get(place, 1)) for place, one in enumerate(found)]
 
 
-def _count(side: Side, label: str, points: Sequence[Point]) -> ErrorCount | None:
+Counts = tuple[Sequence[float | None], Sequence[float | None]]
+"""The errors of each trial, and how many they are a share of; ``None`` where that is not known."""
+
+
+def _counts(at: CurvePoint, label: str | None) -> Counts:
+    if label is not None:
+        return at.values(errors_of(label)), at.values(ended_of(label))
+    found = at.requests
+    # Another generator that counts no failures may know of no error at all.
+    errors = [
+        wrong if wrong or failed is not None else None
+        for wrong, failed in zip(found.wrong, found.failed, strict=True)
+    ]
+    return errors, found.due
+
+
+def _count(side: Side, label: str | None, points: Sequence[Point]) -> ErrorCount | None:
     found = [at for point in points if (at := side.at(point)) is not None]
-    values = [at.values(errors_of(label))[place] for at in found for place in at.usable]
+    values = [_counts(at, label)[0][place] for at in found for place in at.counted]
     counted = [round(value) for value in values if value is not None]
     return ErrorCount(sum(counted), len(counted)) if counted else None
 
 
-def _change(base: Side, new: Side, label: str, points: Sequence[Point]) -> ShareDifference | None:
+def _change(base: Side, new: Side, label: str | None, points: Sequence[Point]) -> ShareDifference | None:
     """Return the difference between two sides, whose unit is the trial: of points that all trials have."""
     counts = [_by_trial(side, label, points) for side in (base, new)]
     # What a load of few connections answers has another share of errors than that of many.
@@ -127,15 +150,17 @@ def _change(base: Side, new: Side, label: str, points: Sequence[Point]) -> Share
     return ShareDifference(shares[1], shares[0])
 
 
-def _by_trial(side: Side, label: str, points: Sequence[Point]) -> dict[int, dict[int, tuple[int, int]]]:
-    """Return the errors and the ended requests of each trial at the places of points where it is usable."""
+def _by_trial(
+    side: Side, label: str | None, points: Sequence[Point]
+) -> dict[int, dict[int, tuple[int, int]]]:
+    """Return the errors and the ended requests of each trial at the places of points where they count."""
     found: dict[int, dict[int, tuple[int, int]]] = {}
     for place, point in enumerate(points):
         at = side.at(point)
         if at is None:
             continue
-        errors, ended = at.values(errors_of(label)), at.values(ended_of(label))
-        for index in at.usable:
+        errors, ended = _counts(at, label)
+        for index in at.counted:
             if (counted := share_of(errors[index], ended[index])) is not None:
                 found.setdefault(at.trials[index], {})[place] = counted
     return found

@@ -1,4 +1,4 @@
-"""The errors of each request on both sides of a comparison, for people and for programs."""
+"""The errors of a load and of each request on both sides of a comparison, for people and for programs."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +11,7 @@ from loadcurve.units import plural
 
 
 def errors_in_words(comparison: RunComparison) -> list[str]:
-    """Return the errors of each request that has another number of them per load on the two sides.
+    """Return the errors of each load and request that has another number of them on the two sides.
 
     Such as ``errors of POST /echo, nginx: 0 in 9 loads of base, 63 in 9 loads of new: worse by 0.14 (0.093 to
     0.22) percentage points``.
@@ -23,15 +23,20 @@ def errors_in_words(comparison: RunComparison) -> list[str]:
 def errors_of_requests_in_words(
     errors: Iterable[OperationErrors], names: tuple[str, str] = ("base", "new")
 ) -> list[str]:
-    """Return a sentence for the errors of each request, with what the difference of their shares shows."""
+    """Return a sentence for each load and request: its errors, and what the difference of shares shows."""
     said: list[str] = []
     for one in errors:
         sides = [
             f"{count.errors:,} in {plural(count.trials, 'load')} of {name}"
             for name, count in zip(names, (one.base, one.new), strict=True)
         ]
-        said.append(f"errors of {one.operation}, {one.server}: {', '.join(sides)}{_verdict(one)}")
+        said.append(f"{title_of(one)}, {one.server}: {', '.join(sides)}{_verdict(one)}")
     return said
+
+
+def title_of(one: OperationErrors) -> str:
+    """Return ``errors of GET /json``, or of the whole load."""
+    return f"errors of {one.operation or 'the whole load'}"
 
 
 def _verdict(one: OperationErrors) -> str:
@@ -69,7 +74,7 @@ def estimate_json(name: str, estimate: Estimate | None) -> dict[str, Any]:
 
 
 def errors_json(one: OperationErrors) -> dict[str, Any]:
-    """Return the errors of one request as plain data; differences are shares of one."""
+    """Return the errors of one request or of a whole load as plain data; differences are shares of one."""
     found, change = one.estimate, one.change
     return {
         "server": one.server,

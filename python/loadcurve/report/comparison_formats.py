@@ -25,7 +25,7 @@ from loadcurve.report.comparison import (
     unusable_in_words,
     why_undecided,
 )
-from loadcurve.report.comparison_errors import errors_in_words, errors_of_requests_in_words
+from loadcurve.report.comparison_errors import errors_in_words, errors_of_requests_in_words, title_of
 from loadcurve.report.markdown import escaped, listed, table_of_words
 from loadcurve.report.suite import as_junit
 from loadcurve.units import ABSENT
@@ -73,7 +73,7 @@ def comparison_junit(comparison: RunComparison, gate: Gate) -> str:
         _add_change(_case(suite, change), change, gate.least)
     for errors in comparison.errors:
         if errors.change is not None:
-            name = f"errors of {errors.operation} {place_in_words(None)}"
+            name = f"{title_of(errors)} {place_in_words(None)}"
             case = SubElement(suite, "testcase", classname=errors.server, name=name)
             if errors in gate.errors:
                 (said,) = errors_of_requests_in_words([errors], comparison.arms or ("base", "new"))
