@@ -148,6 +148,16 @@ def test_a_finding_says_where_it_was_seen_how_often_and_how_sure_its_cause_is(tm
     assert "<strong>nginx</strong>, connections = 200, in 1 of 3 trials: The load generator was" in page
 
 
+def test_a_point_of_which_one_trial_is_invalid_is_not_called_invalid(published: PublishedRun):
+    rows = result_values(published, "0" * 64)["rows"]
+    found = {(one["server"], one["point"]): (one["verdict"], one["status"], one["used"]) for one in rows}
+    assert found["tiny", "connections = 100"] == ("1 of 3 invalid", "suspect", 2)
+    assert found["nginx", "connections = 200"] == ("suspect", "suspect", 3)
+    spoiled = at(published, "tiny", 100).model_copy(update={"verdicts": ["invalid"] * 3})
+    [row] = result_values(published.model_copy(update={"points": [spoiled]}), "0" * 64)["rows"]
+    assert (row["verdict"], row["status"], row["used"]) == ("invalid", "invalid", 0)
+
+
 def test_what_files_of_earlier_versions_lack_is_absent(tmp_path: Path):
     run = of_model("open", tmp_path / "run", "generator_late", ("nginx", 1, 200))
     points = [one.model_dump(exclude={"late_blocks"}) for one in run.points]

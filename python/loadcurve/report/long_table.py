@@ -300,11 +300,8 @@ def summary_table(analysis: Analysis) -> Table:
 
 
 def _verdict(at: CurvePoint) -> Text:
-    """Return a point's worst verdict; how many trials are invalid where the figures are of the others."""
-    invalid = at.verdicts.count("invalid")
-    if 0 < invalid < len(at.verdicts):
-        return Text(f"{invalid} of {len(at.verdicts)} invalid", style=_STYLES["suspect"])
-    return Text(at.verdict or "not measured", style=_STYLES[at.verdict])
+    words, status = text.verdict(at.verdicts)
+    return Text(words, style=_STYLES[status])
 
 
 class _Summary(NamedTuple):

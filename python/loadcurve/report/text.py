@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from loadcurve.analysis.connections import Range
+from loadcurve.analysis.curves import VERDICTS, VerdictStatus
 from loadcurve.loads.models import DURATION_KEYS, SHOWN
 from loadcurve.loads.option import Shown
 from loadcurve.loads.values import Point
@@ -200,6 +201,18 @@ def at_point(settings: Point | None) -> str:
 def point_values(settings: Point, keys: Sequence[str]) -> str:
     """Return the values of a point as ``50, 2``, in the order of the keys that a heading names."""
     return ", ".join(setting(settings[key]) if key in settings else ABSENT for key in keys) or ABSENT
+
+
+def verdict(verdicts: Sequence[VerdictStatus]) -> tuple[str, VerdictStatus | None]:
+    """Return the worst verdict of a point's trials in words, and the one in whose style they are shown.
+
+    Where some trials are invalid the figures are of the others, so that their number is said.
+    """
+    invalid = verdicts.count("invalid")
+    if 0 < invalid < len(verdicts):
+        return f"{invalid} of {len(verdicts)} invalid", "suspect"
+    worst = max(verdicts, key=VERDICTS.index, default=None)
+    return worst or "not measured", worst
 
 
 def moment(iso: str) -> str:

@@ -272,12 +272,13 @@ def _figure(point: PublishedPoint | None, measure: str) -> PublishedFigure | Non
 
 
 def _row(point: PublishedPoint, columns: Sequence[PublishedMeasure], price: Price | None) -> dict[str, Any]:
-    worst = max(point.verdicts, key=("valid", "suspect", "invalid").index, default="valid")
+    words, status = text.verdict(point.verdicts)
     return {
         "server": point.server,
         "point": text.point(point.point),
-        "trials": len(point.verdicts),
-        "verdict": worst,
+        "used": sum(one != "invalid" for one in point.verdicts),
+        "verdict": words,
+        "status": status,
         "reason": point.reason,
         "cells": [
             *(cell(point.figures.get(one.name), one.name, one.unit) for one in columns),
