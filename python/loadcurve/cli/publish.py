@@ -51,6 +51,7 @@ def pages_command(site: Path) -> None:
     """
     built = build_site(site, languages())
     said = f"{units.plural(built.runs, 'run')}, {built.written} of {built.pages} pages written"
+    said += f", {built.removed} removed" if built.removed else ""
     new_console(stderr=True).print(Text(said))
     typer.echo(site / "index.html")
 

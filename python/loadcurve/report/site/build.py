@@ -2,12 +2,13 @@
 
 import functools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from loadcurve.errors import LoadcurveError
 from loadcurve.files import make_folder
 from loadcurve.report.files import write_part
 from loadcurve.report.page import rendered, strict_script, template_text
@@ -16,7 +17,13 @@ from loadcurve.report.site.prices import PriceTable, read_prices
 from loadcurve.report.site.result_page import EMPTY, result_values
 from loadcurve.report.site.server_page import server_values
 from loadcurve.result.checksum import digest
-from loadcurve.result.publication import MACHINES_FOLDER, SERVERS_FOLDER, files_of, read_published
+from loadcurve.result.publication import (
+    MACHINES_FOLDER,
+    RESULTS_FOLDER,
+    SERVERS_FOLDER,
+    files_of,
+    read_published,
+)
 from loadcurve.result.site_index import INDEX_FILE, IndexedRun, SiteIndex, index_of, index_text, read_index
 from loadcurve.stats.interval import CONFIDENCE, quantile
 from loadcurve.version import VERSION
@@ -25,7 +32,12 @@ _STYLES: Final = ["report.css", "site.css"]
 _SCRIPTS: Final = ["long_table.js", "tables.js", "site.js"]
 _TEMPLATES: Final = ("base", "elements", "front", "result", "study", "server", "machine")
 _HEAD_BYTES: Final = 512
-"""Within these a page says what it was made of."""
+"""Within these a page says what it was made of, and where it belongs."""
+_PAGES: Final = (
+    *("*/index.html", f"*/{RESULTS_FOLDER}/*/*.html"),
+    *(f"{SERVERS_FOLDER}/*.html", f"{MACHINES_FOLDER}/*.html"),
+)
+"""Where the pages of a site are, but for the front page, which it always has."""
 DEGREES_MAX: Final = 60
 
 
@@ -46,10 +58,14 @@ class Built:
     runs: int
     pages: int
     written: int
+    removed: int
+    """Pages of results that are published no more."""
 
 
 def build_site(site: Path, languages: Mapping[str, str] = EMPTY, *, afresh: bool = False) -> Built:
     """Write the pages and the index of a site's published files; pages that are as they would be, stay.
+
+    A page that the site made of results which are no longer there is removed; nothing else is.
 
     ``languages`` are those of servers by their slugs, by which lists are filtered. With ``afresh``, nothing
     of an earlier index is believed.
@@ -66,7 +82,8 @@ def build_site(site: Path, languages: Mapping[str, str] = EMPTY, *, afresh: bool
             write_part(site / page.place, page.text().encode())
             written += 1
     write_part(site / INDEX_FILE, index_text(index))
-    return Built(len(index.listed), len(pages), written)
+    removed = _remove(_outdated(site, {page.place for page in pages}))
+    return Built(len(index.listed), len(pages), written, removed)
 
 
 def pages_of(
@@ -134,18 +151,60 @@ def _page(
             f"site/{kind}.html.jinja",
             _STYLES,
             [strict_script(*_SCRIPTS)],
-            {**values(), "made_of": made_of, "root": "../" * depth, "t_quantiles": _t_quantiles()},
+            {
+                **values(),
+                "place": place,
+                "made_of": made_of,
+                "root": "../" * depth,
+                "t_quantiles": _t_quantiles(),
+            },
         )
 
     return Page(place, made_of, text)
 
 
 def _is_there(path: Path, made_of: str) -> bool:
+    return made_of.encode() in _head(path)
+
+
+def _outdated(site: Path, places: Collection[str]) -> list[Path]:
+    """Return the pages that the site has made and that are not among ``places`` any more.
+
+    Each says in its head where it belongs, so that a copy elsewhere, or a page of another site whose folder
+    is in this one, is none of them. Links are not followed.
+    """
+    found = {path for pattern in _PAGES for path in site.glob(pattern)}
+    return [
+        path
+        for path in sorted(found)
+        if (place := path.relative_to(site)).as_posix() not in places
+        and not any((site / part).is_symlink() for part in [place, *place.parents][:-1])
+        and _opening(place.as_posix()).encode() in _head(path)
+    ]
+
+
+def _opening(place: str) -> str:
+    """Return the words in the head of a page that say where it belongs, as its template has them."""
+    return f"<!-- {place} made of "
+
+
+def _remove(pages: Sequence[Path]) -> int:
+    for path in pages:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise LoadcurveError(
+                f"{path} is of a result that is published no more, and cannot be removed: {error.strerror}."
+            ) from error
+    return len(pages)
+
+
+def _head(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            return made_of.encode() in file.read(_HEAD_BYTES)
+            return file.read(_HEAD_BYTES)
     except OSError:
-        return False
+        return b""
 
 
 @functools.cache
