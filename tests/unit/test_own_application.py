@@ -59,6 +59,18 @@ def refusal(folder: Path, server: str) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("http", "over_quic", "announced_at"),
+    [("1.1", False, None), ("3", True, None), ("3-by-alt-svc", False, "/first")],
+)
+def test_a_server_that_runs_is_looked_for_where_the_version_of_http_leads(
+    tmp_path, http, over_quic, announced_at
+):
+    server = 'use = "url"\nurl = "https://127.0.0.1:9"\n'
+    said = said_of(tmp_path, f'{server}load = {{ http = "{http}" }}\n')
+    assert (said.way.is_over_quic, said.announced_at) == (over_quic, announced_at)
+
+
 IN_A_CONTAINER = SimpleNamespace(is_this_machine=False, fixed_port=None, own_command=lambda: None)
 
 

@@ -42,6 +42,18 @@ def server():
 
 
 @pytest.fixture
+def over_udp(server):
+    """A process that has the UDP port of the same number, and nothing of TCP; and that port."""
+    place, _ = server
+    code = "import socket,sys,time\nopened = socket.socket(type=socket.SOCK_DGRAM)"
+    code += "\nopened.bind(('127.0.0.1', int(sys.argv[1])))\nprint(flush=True)\ntime.sleep(60)"
+    with subprocess.Popen(["python3", "-c", code, str(place.port)], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        yield Place.of_web_server(str(place), is_over_quic=True), process
+        process.kill()
+
+
+@pytest.fixture
 def bystander():
     """A process that listens nowhere."""
     with subprocess.Popen(["sleep", "3600"]) as process:
@@ -100,6 +112,30 @@ def test_a_server_that_listens_on_any_address_is_found_and_one_on_another_addres
     with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True) as dual:
         port = dual.getsockname()[1]
         assert len(Place.of_web_server(f"127.0.0.1:{port}").listeners()) == 1
+
+
+def test_over_quic_the_server_is_who_has_the_udp_port_and_not_who_has_tcps(server, over_udp):
+    of_tcp, main = server
+    place, process = over_udp
+    seen = processes_of((), place)
+    assert seen.roots == (identify(process.pid),)
+    assert f"which listens on UDP port {place.port}" in seen.text
+    assert (seen.ports(), seen.ports(over_udp=True)) == ([], [place.port])
+    assert processes_of((), of_tcp).roots == (identify(main.pid),)
+    assert processes_of((ByPid(process.pid),), place).roots == seen.roots
+    said = refused(ByPid(main.pid), place)
+    assert f"which does not listen on UDP port {place.port}: process {process.pid} (" in said
+
+
+def test_over_quic_no_socket_is_one_of_udp_that_is_not_connected(server):
+    place, _ = server
+    alone = Place.of_web_server(str(place), is_over_quic=True)
+    assert f"no socket of this machine listens on UDP port {place.port}: " in unseen(alone)
+    with socket.socket(type=socket.SOCK_DGRAM) as client:
+        client.bind(("127.0.0.1", place.port))
+        assert len(alone.listeners()) == 1
+        client.connect(("127.0.0.1", 9))
+        assert alone.listeners() == []
 
 
 @pytest.mark.parametrize(

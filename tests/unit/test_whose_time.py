@@ -10,12 +10,16 @@ import pytest
 
 from loadcurve.generate import whose_time
 from loadcurve.generate.whose_time import TimeWatch, work_of
+from loadcurve.loads.http import ClosedLoad
+from loadcurve.loads.plan import HttpPlan
 
 SERVER = """\
 import os, socket, sys, time
 os.sched_setaffinity(0, {int(sys.argv[1])})
 listening = socket.create_server(("127.0.0.1", 0))
-print(listening.getsockname()[1], flush=True)
+datagrams = socket.socket(type=socket.SOCK_DGRAM)
+datagrams.bind(("127.0.0.1", 0))
+print(listening.getsockname()[1], datagrams.getsockname()[1], flush=True)
 for line in sys.stdin:
     end = time.process_time() + float(line)
     while time.process_time() < end: pass
@@ -28,13 +32,13 @@ ELSEWHERE = "192.0.2.1:80"
 
 
 @contextmanager
-def server_on(cpu: int) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Start the server; yields its address and its process."""
+def server_on(cpu: int, *, over_udp: bool = False) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Start the server; yields its address, of TCP or UDP, and its process."""
     words = [sys.executable, "-c", SERVER, str(cpu)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield f"127.0.0.1:{process.stdout.readline().strip()}", process
+            yield f"127.0.0.1:{process.stdout.readline().split()[over_udp]}", process
         finally:
             process.kill()
 
@@ -60,6 +64,17 @@ def test_the_server_at_the_address_has_its_time_where_it_shares_the_loads_cpus()
     assert found.server > 0
     assert found.generator is not None
     assert str(process.pid) not in {str(program.pid) for program in found.programs}
+
+
+def test_over_quic_the_server_is_who_has_the_port_of_udp():
+    with server_on(CPUS[0], over_udp=True) as (address, process):
+        work = {"address": address, "network": "udp"}
+        watch = TimeWatch(work, CPUS)
+        assert watch.server is not None
+        assert watch.server.pids == {process.pid}
+        # Nobody, or another program, has the TCP port of this number.
+        of_tcp = TimeWatch({"address": address}, CPUS).server
+        assert of_tcp is None or process.pid not in of_tcp.pids
 
 
 @pytest.mark.skipif(len(CPUS) < 2, reason="one CPU cannot be divided")
@@ -105,3 +120,10 @@ def test_a_plan_names_its_server_by_url_or_address():
     assert work_of(Web()) == {"address": "127.0.0.1:80"}
     assert work_of(Data()) == {"url": "mongodb://h:1/"}
     assert work_of(object()) == {}
+
+
+@pytest.mark.parametrize(("http", "network"), [("1.1", {}), ("2", {}), ("3", {"network": "udp"})])
+def test_a_plan_of_http3_goes_to_a_port_of_udp(http, network):
+    load = ClosedLoad(model="closed", requests=["/"], connections=1, requests_total=1, http=http)
+    plan = HttpPlan(load=load, address="127.0.0.1:443", authority="h", scheme="https", threads=1)
+    assert work_of(plan) == {"address": "127.0.0.1:443", **network}

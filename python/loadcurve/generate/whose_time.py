@@ -17,6 +17,7 @@ from loadcurve.result.cpu_time import CpuTime, Spent, divided
 from loadcurve.server.listeners import FORWARDERS
 from loadcurve.server.processes import ProcessIdentity, held_sockets, listening_sockets
 
+UDP: Final = "udp"
 LOOK_MAX_S: Final = 0.1
 """Looking for the server among all open files of the machine ends here, and it is unknown."""
 
@@ -54,7 +55,7 @@ class TimeWatch:
     def __init__(
         self, work: Mapping[str, str], cpus: Collection[int], level_before: "TimeWatch | None" = None
     ) -> None:
-        """Read it before a load on these CPUs and on what ``work`` names, by its address or its URL.
+        """Read it before a load on these CPUs and on what ``work`` names, see :func:`work_of`.
 
         The server of the next level of a load is that of ``level_before``: looking for it takes CPU time,
         which would be missing to a load that continues.
@@ -118,10 +119,15 @@ class TimeWatch:
 
 
 def work_of(plan: object) -> Mapping[str, str]:
-    """Return what names the server of a plan: the URL of a database, the address of a web server."""
+    """Return what names the server of a plan: the URL of a database, the address of a web server.
+
+    Over QUIC the port is one of UDP, which another program than that of TCP may have.
+    """
+    way = getattr(getattr(plan, "load", None), "way", None)
+    network = {"network": UDP} if getattr(way, "is_over_quic", False) else {}
     for name in ("url", "address"):
         if isinstance(found := getattr(plan, name, None), str):
-            return {name: found}
+            return {name: found, **network}
     return {}
 
 
@@ -133,7 +139,9 @@ def _server_here(work: Mapping[str, str], table: ProcessTable) -> _ServerHere | 
     ports = {port for host, port in places if _is_here(host)}
     if not ports:
         return _ServerHere(frozenset(), frozenset())
-    holders = _holders(set().union(*map(listening_sockets, ports)), table)
+    over_udp = work.get("network") == UDP
+    inodes = set[int]().union(*(listening_sockets(port, over_udp=over_udp) for port in ports))
+    holders = _holders(inodes, table)
     if not holders:
         return None
     _, pids = _families(table, holders)

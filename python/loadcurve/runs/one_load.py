@@ -239,7 +239,8 @@ def _running(load: OneLoad) -> RunningServer:
     plan, url = load.plan, load.server_url
     if isinstance(plan, HttpPlan):
         address, authority = plan.address, plan.authority
-        place = None if plan.load.way.has_no_port else Place.of_web_server(address)
+        way = plan.load.way
+        place = None if way.has_no_port else Place.of_web_server(address, is_over_quic=way.is_over_quic)
     else:
         address = authority = hosts_of(url)
         place = Place.of_database(url)

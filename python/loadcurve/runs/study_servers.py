@@ -8,6 +8,7 @@ from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import NO_LIMITS
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.way import STRAIGHT
+from loadcurve.protocol import BY_ALT_SVC
 from loadcurve.runs.limits import limits_of, limits_of_table
 from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.found import Overrides, ReadyQuestion, WorkingFolder
@@ -69,9 +70,16 @@ def overrides_of(
         blocks=_blocks(entry, server, is_elsewhere=folder is None),
         tls=arm.load.tls,
         way=arm.load.way if isinstance(arm.load, HttpLoadTable) else STRAIGHT,
+        announced_at=_announced_at(arm),
         limits=limits_of(server, study.host),
         location=location,
     )
+
+
+def _announced_at(arm: Arm) -> str | None:
+    load = arm.load
+    asks = isinstance(load, HttpLoadTable) and load.http == BY_ALT_SVC
+    return arm.paths_to_verify(seed=0)[0] if asks else None
 
 
 def programs_of(entry: CatalogEntry, arm: Arm, folder: Path | None) -> list[GivenProgram]:

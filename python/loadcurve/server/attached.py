@@ -173,9 +173,9 @@ class AttachedProbe(AbstractContextManager["AttachedProbe"], LiveProbe):
         pids = () if seen.group else tuple(root.pid for root in seen.roots)
         marks = ServerMarks(None, None, seen.group, folder, seen.on_this_network, pids)
         place = self._found.place
-        probe = Probe(
-            marks, None if place is None else str(place), self._cpus, self._interval_s, sorted(seen.cpus)
-        )
+        # A UDP port has no queue of connections, and TCP's port of this number may be another program's.
+        queue = None if place is None or place.is_over_udp else str(place)
+        probe = Probe(marks, queue, self._cpus, self._interval_s, sorted(seen.cpus))
         self._probe = self._stack.enter_context(probe)
         return self
 

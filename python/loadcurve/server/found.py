@@ -95,6 +95,8 @@ class Overrides:
     """Whether a study's own program must be given a port."""
     way: Way = STRAIGHT
     """How the load reaches a server that runs already."""
+    announced_at: str | None = None
+    """The path whose answer says where such a server speaks HTTP/3, if the load goes there (`Alt-Svc`)."""
     named: Sequence[Named] = ()
     """By what the processes of a server that runs already are known; by where it listens, unless set."""
     limits: Limits = NO_LIMITS

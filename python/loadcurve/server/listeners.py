@@ -26,13 +26,15 @@ class Place:
 
     address: IPv4Address | IPv6Address
     port: int
+    is_over_udp: bool = False
+    """Whether it is a port of UDP, which another program than that of TCP may have."""
 
     @classmethod
-    def of_web_server(cls, endpoint: str) -> Self | None:
+    def of_web_server(cls, endpoint: str, *, is_over_quic: bool = False) -> Self | None:
         """Return the place of a numeric ``host:port``, whose zone is left out; ``None`` for anything else."""
         host, _, port = endpoint.rpartition(":")
         try:
-            return cls(ip_address(host.strip("[]").partition("%")[0]), int(port))
+            return cls(ip_address(host.strip("[]").partition("%")[0]), int(port), is_over_quic)
         except ValueError:
             return None
 
@@ -72,9 +74,14 @@ class Place:
         host = str(self.address)
         return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
 
+    @property
+    def port_in_words(self) -> str:
+        """The port, with its protocol where that is not TCP."""
+        return f"{'UDP ' if self.is_over_udp else ''}port {self.port}"
+
     def listeners(self) -> list[Listener]:
         """Return the sockets of this network that accept its connections, on its address or on any."""
-        on_port = [one for one in listeners() if one.port == self.port]
+        on_port = [one for one in listeners(over_udp=self.is_over_udp) if one.port == self.port]
         own = [one for one in on_port if one.address == self.address]
         return own or [one for one in on_port if one.address.is_unspecified]
 

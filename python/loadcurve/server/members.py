@@ -92,9 +92,9 @@ class SeenProcesses:
         """The roots that do not run any more; of a control group none, which is followed as a whole."""
         return [] if self.group is not None else [root for root in self.roots if not is_running(root)]
 
-    def ports(self) -> list[int]:
-        """Return the ports of this network on which they listen."""
-        return _ports(_family(self.roots), listeners())
+    def ports(self, *, over_udp: bool = False) -> list[int]:
+        """Return the ports of this network on which they listen, of TCP or of UDP."""
+        return _ports(_family(self.roots), listeners(over_udp=over_udp))
 
 
 @dataclass(frozen=True)
@@ -178,18 +178,18 @@ def _of_place(place: Place | None) -> SeenProcesses:
     forwarders = FORWARDERS | {RESERVES_FOR_PODMAN}
     if forwarder := next((one for one in holders.found if one.name in forwarders), None):
         raise _UnseenError(
-            f"{_named(forwarder)} listens on port {place.port}, and only passes connections on; name the "
+            f"{_named(forwarder)} listens on {place.port_in_words}, and only passes connections on; name the "
             "server with container or pid"
         )
     roots = _roots(holders.found, table)
     if [one.pid for one in roots] == [INIT_PID] and roots[0].name == "systemd":
-        raise _UnseenError(f"systemd itself listens on port {place.port}; name the server with unit")
+        raise _UnseenError(f"systemd itself listens on {place.port_in_words}; name the server with unit")
     if os.getpid() in table.with_descendants(one.pid for one in roots):
         raise _UnseenError(
-            f"{_named(roots[0])} listens on port {place.port} and has started this command, whose own use "
-            "would be its, too"
+            f"{_named(roots[0])} listens on {place.port_in_words} and has started this command, whose own "
+            "use would be its, too"
         )
-    return _seen(roots, f"which listens on port {place.port}", table)
+    return _seen(roots, f"which listens on {place.port_in_words}", table)
 
 
 def _sockets_at(place: Place) -> list[Listener]:
@@ -199,18 +199,20 @@ def _sockets_at(place: Place) -> list[Listener]:
     if sockets := place.listeners():
         return sockets
     raise _UnseenError(
-        f"no socket of this machine listens on port {place.port}: its connections are passed on, as into the "
-        "network of a container; name them with container or pid"
+        f"no socket of this machine listens on {place.port_in_words}: its connections are passed on, as into "
+        "the network of a container; name them with container or pid"
     )
 
 
 def _why_nobody_is_found(place: Place, sockets: Collection[Listener], *, are_all_read: bool) -> str:
     owner = _user(next(iter(sockets)).user)
     if are_all_read:
-        return f"port {place.port} is that of a process that cannot be seen here, such as one of a container"
+        return (
+            f"{place.port_in_words} is that of a process that cannot be seen here, such as one of a container"
+        )
     return (
-        f"port {place.port} is that of a process of the user {owner}, and this user may not see which: name "
-        f"it with pid or unit, or {_to_see_all()}"
+        f"{place.port_in_words} is that of a process of the user {owner}, and this user may not see which: "
+        f"name it with pid or unit, or {_to_see_all()}"
     )
 
 
@@ -271,19 +273,19 @@ def _require_owner(named: Sequence[Named], seen: Sequence[SeenProcesses], place:
         if not of_named.isdisjoint(holders.unread) or (not holders.found and holders.unread):
             # It may be one of those whose open files may not be read.
             return
-        ports = _ports(of_named, listeners())
+        ports = _ports(of_named, listeners(over_udp=place.is_over_udp))
         instead = f", but on {_in_words(ports)}" if ports else ""
         do, also = ("do", " beside it") if len(named) > 1 else ("does", "")
         who = _expected(key, _roots(outside, table), also) if outside else "no process that can be seen does"
         raise UnusableSetting(
-            key, f"found {what}, which {do} not listen on port {place.port}{instead}: {who}"
+            key, f"found {what}, which {do} not listen on {place.port_in_words}{instead}: {who}"
         )
     of_roots = {one.parent for pid in pids if (one := _by_pid(table).get(pid))}
     parents = [one for one in outside if one.pid in of_roots]
     if key == "pid" and parents:
         text = (
-            f"found {what}, one of several processes that {_named(parents[0])} has started to listen on port "
-            f"{place.port}; expected that one, pid = {parents[0].pid}, or no pid"
+            f"found {what}, one of several processes that {_named(parents[0])} has started to listen on "
+            f"{place.port_in_words}; expected that one, pid = {parents[0].pid}, or no pid"
         )
         raise UnusableSetting("pid", text)
 

@@ -20,6 +20,8 @@ DEAD_STATES = frozenset("ZX")
 
 LISTEN_STATE = "0A"
 """``TCP_LISTEN`` as ``/proc/net/tcp`` writes it."""
+UNCONNECTED_STATE = "07"
+"""``TCP_CLOSE``: as ``/proc/net/udp`` writes it, a socket that takes datagrams of anyone."""
 
 
 @dataclass(frozen=True)
@@ -136,9 +138,9 @@ def send_signal(process: ProcessIdentity, signal_number: signal.Signals) -> None
         os.close(descriptor)
 
 
-def listening_sockets(port: int) -> set[int]:
-    """Return the inodes of the TCP sockets of this network that listen on a port, on any address."""
-    return {inode for inode, listening_port in listening_ports().items() if listening_port == port}
+def listening_sockets(port: int, *, over_udp: bool = False) -> set[int]:
+    """Return the inodes of the sockets of this network that listen on a port, on any address."""
+    return {listener.inode for listener in listeners(over_udp=over_udp) if listener.port == port}
 
 
 def listening_ports() -> dict[int, int]:
@@ -148,7 +150,7 @@ def listening_ports() -> dict[int, int]:
 
 @dataclass(frozen=True)
 class Listener:
-    """A TCP socket that listens on the network of this process."""
+    """A socket on the network of this process: one of TCP that listens, or of UDP for anyone."""
 
     inode: int
     address: IPv4Address | IPv6Address
@@ -157,16 +159,17 @@ class Listener:
     """The id of the user who made it."""
 
 
-def listeners() -> Iterator[Listener]:
-    """Yield each TCP socket of this network that listens."""
-    for table in ("tcp", "tcp6"):
+def listeners(*, over_udp: bool = False) -> Iterator[Listener]:
+    """Yield each TCP socket of this network that listens, or each UDP one that takes datagrams of anyone."""
+    state = UNCONNECTED_STATE if over_udp else LISTEN_STATE
+    for table in ("udp", "udp6") if over_udp else ("tcp", "tcp6"):
         try:
             lines = (PROC / "net" / table).read_text(encoding="ascii").splitlines()[1:]
         except FileNotFoundError:
             continue
         for line in lines:
             fields = line.split()
-            if fields[3] == LISTEN_STATE:
+            if fields[3] == state:
                 address, _, port = fields[1].rpartition(":")
                 yield Listener(int(fields[9]), _address(address), int(port, 16), int(fields[7]))
 

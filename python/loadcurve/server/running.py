@@ -11,9 +11,12 @@ from loadcurve._engine import DatabaseError
 from loadcurve.errors import BadInput, NothingMeasured, sentence
 from loadcurve.host.cgroups import NO_LIMITS
 from loadcurve.loads.kinds import LoadKind, kind_of_protocol
+from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.way import Way, is_socket
-from loadcurve.protocol import ProtocolName, protocol_of_url
+from loadcurve.protocol import BY_ALT_SVC, ProtocolName, protocol_of_url
 from loadcurve.redaction import hosts_of, without_password
+from loadcurve.server.alt_svc import following
+from loadcurve.server.asked import plain_load
 from loadcurve.server.catalog import CatalogEntry
 from loadcurve.server.database import explanation_of, version_at
 from loadcurve.server.exchange import Asked, answer_within
@@ -26,6 +29,7 @@ from loadcurve.server.target import Target, reached, read_url
 from loadcurve.server.transport import CLEAR_TEXT, Transport
 
 ANSWER_TIMEOUT_S = 5.0
+GIVE_VERSION = 'Give it in the study, such as version = "1.2".'
 NOT_LOOKED_FOR = UnseenProcesses("nobody has looked for its processes")
 
 
@@ -136,14 +140,15 @@ def _running_web_server(
     try:
         where = reached(target, overrides.way, timeout_s)
     except NothingMeasured as error:
-        text = f"{error}{_where_it_listens(overrides.named)}"
+        text = f"{error}{_where_it_listens(overrides)}"
         return MissingServer(entry, text, None, fault=ServerFailure("not_ready", sentence(text)))
     address = where.address
     transport = Transport(target.scheme, overrides.tls, other_addresses=where.others)
     version = overrides.version
     if version is None:
         _require_direct(url, overrides.way)
-        version = _announced_version(url, target, address, transport, timeout_s)
+        is_over_quic = overrides.way.is_over_quic
+        version = _version_of(url, target, address, transport, timeout_s, is_over_quic=is_over_quic)
     return RunningServer(
         entry,
         url,
@@ -154,16 +159,60 @@ def _running_web_server(
         "http",
         transport,
         named=overrides.named,
-        place=None if overrides.way.has_no_port else Place.of_web_server(address),
+        place=_place_of_load(target, address, transport, overrides, timeout_s),
     )
 
 
-def _where_it_listens(named: Sequence[Named]) -> str:
+def _place_of_load(
+    target: Target, address: str, transport: Transport, overrides: Overrides, timeout_s: float
+) -> Place | None:
+    """Return where the load goes, which over HTTP/3 is a port of UDP: that of the URL, or the announced one.
+
+    Raises ``ServerFailure`` where the server is to announce it and does not.
+    """
+    way, path = overrides.way, overrides.announced_at
+    if way.has_no_port:
+        return None
+    if path is None or not transport.is_encrypted:
+        return Place.of_web_server(address, is_over_quic=way.is_over_quic)
+    asking = plain_load(transport).model_copy(
+        update={"http": BY_ALT_SVC, "requests": [path], "timeout_s": timeout_s}
+    )
+    plan = HttpPlan(
+        load=asking,
+        address=address,
+        authority=target.authority,
+        scheme=transport.scheme,
+        host=target.host,
+        verify=transport.tls.verify,
+        threads=1,
+    )
+    return Place.of_web_server(following(plan).address, is_over_quic=True)
+
+
+def _where_it_listens(overrides: Overrides) -> str:
     """Return where the processes that a study names listen, as the continuation of a sentence."""
+    named, over_udp = overrides.named, overrides.way.is_over_quic
     if not named or isinstance(seen := processes_of(named, None), UnseenProcesses):
         return ""
-    ports = ", ".join(map(str, seen.ports()))
-    return f"; {seen.text}, listens on {'port ' + ports if ports else 'no port'}"
+    protocol, ports = "UDP " if over_udp else "", ", ".join(map(str, seen.ports(over_udp=over_udp)))
+    return f"; {seen.text}, listens on {f'{protocol}port {ports}' if ports else f'no {protocol}port'}"
+
+
+def _version_of(
+    url: str, target: Target, address: str, transport: Transport, timeout_s: float, *, is_over_quic: bool
+) -> str:
+    """Return the version that a server names over TCP, even where the load speaks HTTP/3 with it."""
+    try:
+        return _announced_version(url, target, address, transport, timeout_s)
+    except ServerFailure as failure:
+        if failure.code != "not_ready" or not is_over_quic:
+            raise
+        text = (
+            f"{sentence(failure.text)} That was asked over TCP, for its version, while the load goes to a "
+            f"UDP port. {GIVE_VERSION}"
+        )
+        raise ServerFailure("version_unknown", text) from None
 
 
 def _running_database(
@@ -231,7 +280,7 @@ def _require_direct(url: str, way: Way) -> None:
     if not way.is_direct:
         text = (
             f"The version of the server at {url} is not asked for through a proxy, or behind a PROXY header. "
-            'Give it in the study, such as version = "1.2".'
+            f"{GIVE_VERSION}"
         )
         raise ServerFailure("version_unknown", text)
 
@@ -255,7 +304,7 @@ def _announced_version(url: str, target: Target, address: str, transport: Transp
     if product is None:
         text = (
             f"The version of the server at {url} is unknown, so it is not measured: no answer names one. "
-            'Give it in the study, such as version = "1.2".'
+            f"{GIVE_VERSION}"
         )
         raise ServerFailure("version_unknown", text, said)
     return product[0]
