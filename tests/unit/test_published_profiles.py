@@ -103,6 +103,26 @@ def test_a_study_that_latency_answers_has_the_cost_of_a_request_beside_it(
     ]
 
 
+@pytest.mark.parametrize(("measure", "title"), [("latency_p50_s", "p50, ms"), ("latency_p90_s", "p90, ms")])
+def test_the_column_of_a_study_has_the_measure_that_answers_it_whichever_that_is(
+    published: PublishedRun, tmp_path: Path, measure: str, title: str
+):
+    rated = republished(published, 1, ranked_by=measure)
+    found = profiled(tmp_path, rated, republished(published, 2))
+    assert found.columns[0].heading == title
+    # At the point of the highest throughput.
+    fastest = max(
+        (one for one in published.points if one.server == "nginx"),
+        key=lambda one: one.figures["throughput_rps"].value or 0.0,
+    )
+    figure = fastest.figures[measure]
+    assert figure.value is not None
+    one = place(found, "nginx", 0)
+    assert float(one.value) == pytest.approx(1e3 * figure.value, rel=1e-5)
+    ranked = {ranking.measure: ranking.ranks for ranking in published.rankings}
+    assert bool(one.words) == (measure in ranked)
+
+
 def test_only_the_newest_run_of_a_study_counts(published: PublishedRun, tmp_path: Path):
     newer = republished(published, 3, subject="study-1", title="Study 1 again")
     found = profiled(tmp_path, republished(published, 1), republished(published, 2), newer)

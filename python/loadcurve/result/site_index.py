@@ -67,7 +67,7 @@ class IndexedServer(Record):
     point: Point | None
     """The point of its highest throughput; ``None`` where none of its points can be used."""
     figures: dict[str, Headline]
-    """At that point, by the name of the measure."""
+    """At that point, by the name of the measure: what lists say, and what answers the study's question."""
     ranks: dict[str, tuple[Count, Count]]
     """By the name of a measure: the best and the worst place that cannot be ruled out."""
     unranked: str | None
@@ -166,7 +166,7 @@ def indexed(file: PublishedFile, run: PublishedRun) -> IndexedRun:
                 title=server.title,
                 version=server.version,
                 point=None if (peak := peaks[server.name]) is None else peak.point,
-                figures={} if peak is None else headlines_of(peak),
+                figures={} if peak is None else headlines_of(peak, (*HEADLINES, run.ranked_by)),
                 protocol=protocol_of(run, server),
                 settings=server.settings,
                 load=run.own_load(server.name),

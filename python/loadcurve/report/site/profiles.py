@@ -5,18 +5,27 @@ A column is one question, and no figure is made of several. Servers stand in the
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
+from loadcurve.analysis.published_figures import si_name, si_of
 from loadcurve.report import text
 from loadcurve.report.site.result_page import places_words
-from loadcurve.report.site.values import TITLES, cell, heading
+from loadcurve.report.site.values import cell, heading
+from loadcurve.result.measure_names import RankedMeasureName
+from loadcurve.result.measures import MEASURES
 from loadcurve.result.site_index import HEADLINES, IndexedRun, IndexedServer
 
 PROFILES_MAX: Final = 24
 PROFILES_LEAST: Final = 2
-LATENCY: Final = "latency_p99_s"
+LATENCIES: Final = "latency_"
+"""How the names of measures of latency start."""
 PROCESSOR: Final = "server_cpu_per_request_s"
 """What is ranked besides latency: at a fixed rate it is what servers differ by."""
+ANSWERING: Final = {
+    si_name(MEASURES[name]): (MEASURES[name].title, si_of(MEASURES[name]).unit)
+    for name in get_args(RankedMeasureName)
+}
+"""The title and the unit of each measure that may answer a study."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +103,17 @@ def profiles_of(runs: Sequence[IndexedRun]) -> Profiles | None:
 
 
 def _columns(run: IndexedRun) -> Iterator[Profile]:
-    answering = run.ranked_by if run.ranked_by in HEADLINES else HEADLINES[0]
-    for measure in (answering, *([PROCESSOR] if answering == LATENCY else [])):
-        yield Profile(run, measure, heading(measure, *TITLES[measure]))
+    # A newer version may know a measure that this one does not.
+    answering = run.ranked_by if run.ranked_by in ANSWERING else HEADLINES[0]
+    for measure in (answering, *([PROCESSOR] if answering.startswith(LATENCIES) else [])):
+        yield Profile(run, measure, heading(measure, *ANSWERING[measure]))
 
 
 def _place(column: Profile, server: IndexedServer) -> Place:
     # Places in different works are of different rankings.
     ranks = server.ranks.get(column.measure) if column.run.works == 1 else None
-    figure, interval, value = cell(
-        server.figures.get(column.measure), column.measure, TITLES[column.measure][1]
-    )
+    _, unit = ANSWERING[column.measure]
+    figure, interval, value = cell(server.figures.get(column.measure), column.measure, unit)
     return Place(
         words="" if ranks is None else places_words(*ranks),
         sorted_by="" if ranks is None else f"{ranks[0]}.{ranks[1]}",
