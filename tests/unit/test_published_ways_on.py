@@ -6,8 +6,11 @@ import pytest
 
 from loadcurve.analysis.publication import Publication, published_run
 from loadcurve.report.site.build import build_site
+from loadcurve.report.site.lists import front_values
+from loadcurve.report.site.server_page import server_values
 from loadcurve.result.checksum import digest
 from loadcurve.result.publication import PublishedRun, publish_run
+from loadcurve.result.site_index import SiteIndex, read_index
 from support import synthetic_run as synthetic
 
 
@@ -78,3 +81,18 @@ def test_no_file_of_the_user_is_removed_nor_a_page_of_another_site(published: Pu
     (tmp_path / run.place).unlink()
     build_site(tmp_path)
     assert before - pages_in(tmp_path) == of_run
+
+
+def test_the_front_page_counts_the_results_of_a_server_as_its_own_page_does(
+    published: PublishedRun, tmp_path: Path
+):
+    points = [one for one in published.points if one.server != "nginx"]
+    run = published.model_copy(update={"points": points, "rankings": []})
+    publish_run(tmp_path, run)
+    build_site(tmp_path)
+    index = SiteIndex(runs=list(read_index(tmp_path).values()))
+    (server,) = [one for one in index.runs[0].servers if one.name == "nginx"]
+    assert server.point is None
+    said = {one["slug"]: one["results"] for one in front_values(index, {})["servers"]}
+    assert said == {slug: server_values(slug, index.runs)["count"] for slug in said}
+    assert said["nginx"] == "1 result"

@@ -104,7 +104,8 @@ def front_values(index: SiteIndex, languages: Mapping[str, str]) -> dict[str, An
         for server in run.servers:
             _, versions, count = servers.get(server.slug, ("", set(), 0))
             versions |= {server.version} if server.version else set()
-            servers[server.slug] = (server.title, versions, count + (server.point is not None))
+            # As many as its page has rows, those without a usable point too: a failure is a result.
+            servers[server.slug] = (server.title, versions, count + 1)
     return {
         "studies": [
             {
