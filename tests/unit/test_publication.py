@@ -20,10 +20,8 @@ from loadcurve.analysis.published_figures import estimates_of_trials, published_
 from loadcurve.cli.publish import check_command, pages_command, publish_command
 from loadcurve.errors import BadInput
 from loadcurve.report.site.build import build_site
-from loadcurve.report.site.result_page import result_values
 from loadcurve.result.checksum import sealed, unsealed
 from loadcurve.result.measures import MEASURES
-from loadcurve.result.outcomes import Verdict
 from loadcurve.result.publication import (
     PublishedFigure,
     PublishedMeasure,
@@ -35,7 +33,6 @@ from loadcurve.result.publication import (
     read_published,
     slug,
 )
-from loadcurve.result.records import PointRecord
 from loadcurve.result.run_files import RUN_FILE
 from loadcurve.result.site_index import read_index
 from loadcurve.server.catalog import load_catalog
@@ -84,90 +81,6 @@ def test_an_invalid_point_says_why_and_a_missing_server_is_in_no_ranking(publish
     ] == "it was not found on the machine"
     ranked = {one.server for ranking in published.rankings for one in ranking.ranks}
     assert ranked == {"nginx", "apache", "tiny"}
-
-
-def of_model(model: str, folder: Path, code: str, *places: tuple[str, int, int]) -> PublishedRun:
-    """A run of a load model in which the verdict at some servers, blocks and connections has a reason."""
-    record = synthetic.run_record()
-    study = record.study | {"load": record.study["load"] | {"model": model}}
-    verdict = {"status": "suspect", "reasons": [{"code": code, "text": "of the rig"}], "notes": []}
-    records = [
-        synthetic.with_load(one, verdict=Verdict.model_validate(verdict))
-        if isinstance(one, PointRecord) and (one.server, one.block, one.point["connections"]) in places
-        else one
-        for one in synthetic.trial_records(record)
-    ]
-    synthetic.write_run(folder, record.model_copy(update={"study": study}), records)
-    return published_run(folder, Publication())
-
-
-@pytest.mark.parametrize(
-    ("model", "reasons"),
-    [("closed", ["the rig, not the server, limited its highest throughput"]), ("open", [])],
-)
-def test_the_rig_limits_throughput_in_closed_loops_alone(model: str, reasons: list[str], tmp_path: Path):
-    # The peak of nginx, in one of three trials.
-    run = of_model(model, tmp_path / "run", "generator_saturated", ("nginx", 1, 200))
-    assert [one.reason for one in run.unranked if one.server == "nginx"] == reasons
-
-
-def test_at_a_fixed_rate_only_latencies_of_trials_with_a_late_generator_are_ranked_nowhere(tmp_path: Path):
-    everywhere = [("tiny", block, connections) for block in range(3) for connections in synthetic.CONNECTIONS]
-    late = [("nginx", 1, 200), ("nginx", 2, 200), ("nginx", 2, 100)]
-    run = of_model("open", tmp_path / "run", "generator_late", *everywhere, *late)
-    assert at(run, "nginx", 200).late_blocks == [1, 2]
-    assert at(run, "apache", 200).late_blocks == []
-    ranked = {one.measure: {rank.server for rank in one.ranks} for one in run.rankings}
-    assert ranked["latency_p50_s"] == ranked["latency_p99_s"] == {"nginx", "apache"}
-    assert ranked["server_memory_mean_bytes"] == {"nginx", "apache", "tiny"}
-    assert list(problems_of(run)) == []
-    values = result_values(run, "0" * 64)
-    assert values["late"][0] == ("nginx", "connections = 100 and 200, in 2 of 3 trials")
-    measures = values["compared"]["measures"]
-    trial = values["compared"]["servers"]["nginx"]["connections = 200"][1]
-    assert [trial[measures.index(name)] is None for name in ("p50", "p99", "throughput")] == [
-        True,
-        True,
-        False,
-    ]
-
-
-def test_a_finding_says_where_it_was_seen_how_often_and_how_sure_its_cause_is(tmp_path: Path):
-    run = of_model("open", tmp_path / "run", "generator_late", ("nginx", 1, 200), ("nginx", 2, 200))
-    run_of_rig = [one for one in run.findings if "sent requests late" in one.seen]
-    page = result_values(run.model_copy(update={"findings": run_of_rig}), "0" * 64)
-    [found] = page["findings"]
-    assert found.where == "connections = 200, in 2 of 3 trials"
-    assert found.cause.startswith("Cause: The rig had reached its own limit")
-    run = of_model("open", tmp_path / "other", "generator_saturated", ("nginx", 1, 200))
-    [likely] = [one for one in result_values(run, "0" * 64)["findings"] if "saturated" in one.seen]
-    assert likely.cause.startswith("Likely cause: ")
-    publish_run(tmp_path / "site", run)
-    build_site(tmp_path / "site")
-    page = (tmp_path / "site" / run.place).with_suffix(".html").read_text()
-    assert "<strong>nginx</strong>, connections = 200, in 1 of 3 trials: The load generator was" in page
-
-
-def test_a_point_of_which_one_trial_is_invalid_is_not_called_invalid(published: PublishedRun):
-    rows = result_values(published, "0" * 64)["rows"]
-    found = {(one["server"], one["point"]): (one["verdict"], one["status"], one["used"]) for one in rows}
-    assert found["tiny", "connections = 100"] == ("1 of 3 invalid", "suspect", 2)
-    assert found["nginx", "connections = 200"] == ("suspect", "suspect", 3)
-    spoiled = at(published, "tiny", 100).model_copy(update={"verdicts": ["invalid"] * 3})
-    [row] = result_values(published.model_copy(update={"points": [spoiled]}), "0" * 64)["rows"]
-    assert (row["verdict"], row["status"], row["used"]) == ("invalid", "invalid", 0)
-
-
-def test_what_files_of_earlier_versions_lack_is_absent(tmp_path: Path):
-    run = of_model("open", tmp_path / "run", "generator_late", ("nginx", 1, 200))
-    points = [one.model_dump(exclude={"late_blocks"}) for one in run.points]
-    added = {"certainty", "points", "trials", "trials_measured"}
-    findings = [one.model_dump(exclude=added) for one in run.findings]
-    earlier = republished(run, points=points, findings=findings)
-    values = result_values(earlier, "0" * 64)
-    assert values["late"] == []
-    assert values["findings"][0].where == ""
-    assert values["findings"][0].cause == run.findings[0].cause
 
 
 def test_a_published_file_is_valid_by_its_schema_and_reads_back_as_it_was(

@@ -75,6 +75,9 @@ def test_an_optional_server_of_a_version_that_cannot_do_it_is_left_out_with_the_
     assert "left out: old, because old 3" in scripted.talk
     assert "it is fast from 99 on" in scripted.talk
     assert scripted.run.run.left_out is None
+    [(name, reason)] = scripted.run.run.unfit.items()
+    assert name == "old"
+    assert reason.startswith("old 3")
     assert set(scripted.run.run.servers) == {"limit"}
     (tmp_path / "again").mkdir()
     required = ScriptedRun(tmp_path / "again", monkeypatch)

@@ -306,12 +306,16 @@ def _unranked(run: Run, analysis: Analysis) -> Iterator[tuple[str, str]]:
     for name, facts in analysis.run.servers.items():
         curve = curves.get(name)
         if facts.status == "missing" or curve is None:
-            yield name, "it was not found on the machine"
+            yield name, f"it was not found on the machine{_failure(run, name)}"
         elif not any(at.trials for at in curve.points):
-            yield name, "no point of it was measured"
+            yield name, f"no point of it was measured{_failure(run, name)}"
         elif not any(at.usable for at in curve.points):
             reason = next((at.invalid_because for at in curve.points if at.invalid_because), None)
             yield name, f"no point is valid: {reason or 'see its verdicts'}"
+    for name in [] if run.run.left_out is None else run.run.left_out.servers:
+        yield name, "it is optional, and was not installed"
+    for name, reason in run.run.unfit.items():
+        yield name, f"it was left out of the run: {reason}"
     if not run.is_closed_loop:
         # The rate was asked for: the rig can have delayed requests, and limited no throughput of a server.
         return
@@ -319,6 +323,12 @@ def _unranked(run: Run, analysis: Analysis) -> Iterator[tuple[str, str]]:
         curve = curves.get(finding.server)
         if finding.code == RIG_LIMIT.code and curve is not None and _peak(curve) in finding.points:
             yield finding.server, "the rig, not the server, limited its highest throughput"
+
+
+def _failure(run: Run, server: str) -> str:
+    """Return the text of a server's last failure, behind a colon; nothing where none was recorded."""
+    texts = [failure.reason.text for failure in run.failures if failure.server == server]
+    return f": {texts[-1].removesuffix('.')}" if texts else ""
 
 
 def _late(run: Run) -> set[tuple[str, PointKey, int]]:

@@ -144,7 +144,7 @@ class PublishedRanking(Record):
 
 
 class Unranked(Record):
-    """A server in no ranking, with the reason."""
+    """A server in no ranking, with the reason; one that the run left out is not among its servers."""
 
     server: Line
     reason: Line
@@ -250,7 +250,6 @@ class PublishedRun(Record):
             raise contradiction("two servers have the same name")
         named = {
             *(one.server for one in self.points),
-            *(one.server for one in self.unranked),
             *(one.server for ranking in self.rankings for one in ranking.ranks),
             *(name for work in self.works for name in work.servers),
         }

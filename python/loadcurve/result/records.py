@@ -252,6 +252,11 @@ class RunRecord(SealedRecord):
     servers: dict[str, ServerRecord]
     left_out: LeftOut | None = None
     """The optional servers that were not installed; runs of the first versions do not have the key."""
+    unfit: dict[str, str] = Field(default_factory=dict)
+    """The optional servers of versions that cannot have their settings, each with the reason.
+
+    Earlier runs do not have the key.
+    """
     content: dict[str, ContentRecord]
     inputs: Many[InputRecord] = Field(default_factory=list)
     """The files that the study names, and own catalogues; runs of the first versions do not have the key."""

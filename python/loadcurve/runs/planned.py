@@ -312,6 +312,7 @@ class PlannedRun:
             noise=self._noise,
             servers=servers,
             left_out=self.left_out,
+            unfit=self._unfit,
             content=dict(served.records) if served else {},
             inputs=self._inputs.records,
             caveats=caveats,
