@@ -103,5 +103,28 @@ def test_a_silence_that_is_not_the_servers_is_no_stall(otherwise: Data):
     assert found(plant) == {}
 
 
+def timed_out(record: Data, *, start_s: float = 0.69, error: str | None = "timeout") -> None:
+    """Nothing is answered from 0.69 s to 2.72 s, and requests have a second for their answer."""
+    record["load"]["silences"] = [{"start_s": 0.688, "length_ms": 2030}]
+    record["load"]["slowest"] = [slow_request(start_s, 1000, n, error=error) for n in range(10)]
+
+
+def test_a_stall_that_outlasts_the_timeout_of_the_requests_is_one():
+    finding = found(lambda record, *_: timed_out(record))["stall"]
+    assert "2,030 ms, from 0.69 s on, nothing was answered" in finding.seen
+    assert evidence(finding)["slowest requests that were delayed"] == 10
+
+
+@pytest.mark.parametrize(
+    "otherwise",
+    [
+        pytest.param({"error": "reset"}, id="the server ended them itself"),
+        pytest.param({"start_s": 0.4}, id="they waited for 29 % of their time before it"),
+    ],
+)
+def test_a_long_silence_without_requests_that_timed_out_in_it_is_none(otherwise: Data):
+    assert "stall" not in found(lambda record, *_: timed_out(record, **otherwise))
+
+
 def test_connections_that_wait_for_a_lost_syn_are_no_stall():
     assert found(lambda record, *_: stall(record, syn_retransmits=1)) == {}

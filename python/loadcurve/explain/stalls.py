@@ -18,9 +18,9 @@ CODE = FindingCode(
     "stall",
     title="The server stalled",
     seen_where="no answer for at least 0.1 s and 20 times the mean time between answers, while one of the "
-    "ten slowest requests was in flight for 80 % of that time, the generator was neither paused nor late "
-    "for half of it, the platform was not paused for 80 % of it, and the verdict is not `cpu_taken`; the "
-    "cause is likely, or shown where throttling by the CPU limit was counted for half of it",
+    "ten slowest requests was in flight for 80 % of that time, or timed out in it, the generator was neither "
+    "paused nor late for half of it, the platform was not paused for 80 % of it, and the verdict is not "
+    "`cpu_taken`; the cause is likely, or shown where throttling by the CPU limit was counted for half of it",
     because="random gaps are that long once in e²⁰; without a request in flight there was nothing to "
     "answer. The probe's samples in the stall show what the server did",
 )
@@ -32,6 +32,9 @@ UNUSUAL_FACTOR = 20.0
 one pause in 500 million is as long."""
 COVERED_SHARE = 0.8
 """A slow request under way for this part of a silence shows that there was something to answer in it."""
+TIMEOUTS = ("timeout", "connect_timeout", "quic_idle_timeout")
+"""The errors of requests that a timer of the client ended: none of them outlives it, however long a silence
+is, but one that spent most of its own time in a silence shows as well that there was something to answer."""
 OWN_LATENESS_SHARE = 0.5
 """Where the generator itself was late by this part of a stall, nothing shows that it was the server."""
 IDLE_CPUS = 0.1
@@ -170,13 +173,15 @@ def _is_within(pauses: Sequence[Stretch], silence: Silence) -> bool:
 def _held_up(load: LoadResult, silence: Silence) -> list[SlowRequest]:
     """Return the slow requests that were under way in a silence, apart from those that waited for a SYN."""
     start_s, end_s = silence.start_s, silence.start_s + silence.length_ms / 1000
-    return [
-        one
-        for one in load.slowest
-        if not one.syn_retransmits
-        and min(one.due_s + one.latency_ms / 1000, end_s) - max(one.due_s, start_s)
-        >= COVERED_SHARE * (end_s - start_s)
-    ]
+    return [one for one in load.slowest if not one.syn_retransmits and _is_held_up(one, start_s, end_s)]
+
+
+def _is_held_up(one: SlowRequest, start_s: float, end_s: float) -> bool:
+    """Say whether a request was under way for most of a silence, or timed out in one that is longer."""
+    latency_s = one.latency_ms / 1000
+    common_s = min(one.due_s + latency_s, end_s) - max(one.due_s, start_s)
+    timed_out_within = one.error in TIMEOUTS and common_s >= COVERED_SHARE * latency_s > 0
+    return timed_out_within or common_s >= COVERED_SHARE * (end_s - start_s)
 
 
 def _meanwhile(series: ProbeSeries | None, silence: Silence) -> Meanwhile:
