@@ -100,7 +100,7 @@ def published_run(folder: Path, publication: Publication) -> PublishedRun:
         public = without_private_facts(public, names, publication.public)
     return PublishedRun.model_validate(
         {"run": run_digest(source), "private_facts": publication.private, **public}
-    )
+    ).with_own_pages()
 
 
 _UNPUBLISHABLE = {

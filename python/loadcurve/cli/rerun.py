@@ -100,7 +100,11 @@ def _again_published(path: Path, work: Path, options: RerunOptions) -> int:
     study.write_text(run.study, encoding="utf-8")
     require_agreement(str(study), is_given=options.agrees, is_foreign="it is part of a published result")
     # Catalogues lie where the publisher had them.
-    of_run = replace(RunOptions.of_words(run.options, run.seed, trials_max=TRIALS_MAX), catalogs=())
+    of_run = replace(
+        RunOptions.of_words(run.options, run.seed, trials_max=TRIALS_MAX),
+        catalogs=(),
+        study_name=run.subject,
+    )
     _provide(study, {one.name: one.version for one in run.servers if not one.missing}, of_run, options)
     new = _measured(study, of_run, options)
     if new is None:

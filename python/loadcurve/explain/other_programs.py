@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from loadcurve.explain.finding import FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, invalid_points
-from loadcurve.explain.subject import RUNNING_SERVER, Subject
+from loadcurve.explain.subject import Subject
 from loadcurve.result.cpu_time import CpuTime
 from loadcurve.result.machine import INVALID_TAKEN, TAKEN, share_taken
-from loadcurve.result.records import PointRecord
+from loadcurve.result.records import RUNNING_SERVER, PointRecord
 from loadcurve.units import rounded
 
 CODE = FindingCode(

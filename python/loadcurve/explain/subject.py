@@ -7,10 +7,7 @@ from loadcurve.loads.kinds import LoadKind
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import PointKey, point_key
-from loadcurve.result.records import PointRecord, RunRecord, ServerRecord
-
-RUNNING_SERVER = "url"
-"""The catalogue's entry for a server that runs already, perhaps on another machine."""
+from loadcurve.result.records import RUNNING_SERVER, PointRecord, RunRecord, ServerRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from loadcurve.loads.values import Point
 from loadcurve.record import Count, Many, Record, contradiction
 from loadcurve.result.checksum import digest, sealed, unsealed, with_checksum
 from loadcurve.result.other_formats import require_known_format
+from loadcurve.result.records import OWN_PROGRAM, RUNNING_SERVER, SINGLE_LOAD
 from loadcurve.result.trial_lines import first_problem
 
 PUBLISHED_FORMAT: Final = "loadcurve-published/1"
@@ -101,7 +102,8 @@ class PublishedServer(Record):
 
     name: Line
     slug: Slug
-    """By which all results of the same server are found."""
+    """By which all results of the same server are found; of a program or a URL that the study names, those of
+    the study alone."""
     title: Line
     version: Line | None
     settings: dict[str, Any]
@@ -225,6 +227,26 @@ class PublishedRun(Record):
     unranked: Many[Unranked]
     findings: Many[PublishedFinding]
 
+    def with_own_pages(self) -> Self:
+        """Return the run with pages of their own for its programs and URLs that no catalogue knows.
+
+        Of another study one of the same name is another server. A point is in no other slug, so that no two
+        names give the same one.
+        """
+        return self.model_copy(update={"servers": [self._on_own_page(one) for one in self.servers]})
+
+    def _on_own_page(self, server: PublishedServer) -> PublishedServer:
+        entry = server.settings.get("catalog_entry")
+        if entry not in {OWN_PROGRAM, RUNNING_SERVER}:
+            return server
+        if self.subject == SINGLE_LOAD and "://" in server.title:
+            # All of them have one name, and the URL as their title.
+            is_cut = "{" in server.title
+            name, title = f"{server.title}-{self.run[:DIGEST_CHARACTERS] if is_cut else ''}", server.title
+        else:
+            name, title = server.name, f"{server.name} ({self.title})"[:LINE_CHARACTERS_MAX]
+        return server.model_copy(update={"slug": _slug_within(self.subject, name), "title": title})
+
     @property
     def day(self) -> str:
         """Return the day of its start, in UTC as recorded, such as ``20261128``."""
@@ -280,6 +302,15 @@ def slug(text: str) -> str:
     """Return a text as part of a path and of a link, such as ``apache-event``; never empty."""
     found = _NOT_IN_SLUG.sub("-", text.lower()).strip("-")[:SLUG_CHARACTERS_MAX].strip("-")
     return found or "unnamed"
+
+
+def _slug_within(subject: str, name: str) -> str:
+    """Return the slug of what has this name in a study alone, with a digest where both are too long."""
+    whole = f"{subject}.{slug(name)}"
+    if len(whole) <= SLUG_CHARACTERS_MAX and len(name) <= SLUG_CHARACTERS_MAX:
+        return whole
+    end = digest(f"{subject}.{name}".encode())[:DIGEST_CHARACTERS]
+    return f"{whole[: SLUG_CHARACTERS_MAX - len(end) - 1]}-{end}"
 
 
 def subject_of(study: str) -> str:
@@ -402,7 +433,7 @@ def read_published_file(path: Path) -> PublishedRun:
             "states. Fetch it again, or publish the run anew."
         )
     try:
-        return PublishedRun.model_validate_json(text.content)
+        return PublishedRun.model_validate_json(text.content).with_own_pages()
     except ValidationError as error:
         require_known_format(path, text.content, PUBLISHED_FORMAT)
         raise BadInput(f"{path} cannot be read as a published result: {first_problem(error)}") from error

@@ -82,6 +82,14 @@ IMPORTED_ENTRY = "imported"
 """What is in the place of a catalogue's entry in the record of an imported server."""
 
 
+OWN_PROGRAM = "command"
+"""The catalogue's entry for a program that the study itself names."""
+SINGLE_LOAD = "load"
+"""The study's name of every run of ``loadcurve load``."""
+RUNNING_SERVER = "url"
+"""The catalogue's entry for a server that runs already, perhaps on another machine."""
+
+
 class ServerRecord(Record):
     """One server of the study as it was found on this machine."""
 

@@ -13,8 +13,7 @@ from loadcurve.analysis.gated import GATED
 from loadcurve.errors import BadInput
 from loadcurve.result.measures import MEASURES
 from loadcurve.result.operations import MOST_MEASURED
-from loadcurve.result.records import GATE_BLOCKS_MAX, GateRecord
-from loadcurve.runs.study_servers import OWN_PROGRAM
+from loadcurve.result.records import GATE_BLOCKS_MAX, OWN_PROGRAM, GateRecord
 from loadcurve.server.catalog import Catalog
 from loadcurve.stats.sequential import LEAST_PLANNED
 from loadcurve.study.estimate import estimated_total_s

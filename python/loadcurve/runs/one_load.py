@@ -23,7 +23,15 @@ from loadcurve.redaction import hosts_of, study_without_secrets, without_passwor
 from loadcurve.result.folder import RunFolder
 from loadcurve.result.load import LoadResult
 from loadcurve.result.machine import judged, numbers_in_runs
-from loadcurve.result.records import FORMAT, MEASURED, PlannedTrial, PointRecord, RunRecord, ServerRecord
+from loadcurve.result.records import (
+    FORMAT,
+    MEASURED,
+    SINGLE_LOAD,
+    PlannedTrial,
+    PointRecord,
+    RunRecord,
+    ServerRecord,
+)
 from loadcurve.runs.other_runs import OtherRuns, disturbing
 from loadcurve.runs.running_servers import utc_now
 from loadcurve.server.after_load import seen_during
@@ -266,7 +274,7 @@ def _run_record(load: OneLoad, found: RunningServer, cpus: CpuDivision) -> RunRe
         started_at=utc_now(),
         seed=load.plan.seed,
         options=[],
-        study_name="load",
+        study_name=SINGLE_LOAD,
         study=load.study(),
         order=[TRIAL],
         points=[load.point],

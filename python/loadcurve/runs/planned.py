@@ -18,6 +18,7 @@ from loadcurve.result.measures import PointKey
 from loadcurve.result.outcomes import Caveat
 from loadcurve.result.records import (
     FORMAT,
+    OWN_PROGRAM,
     FailureRecord,
     GateRecord,
     PlannedTrial,
@@ -51,12 +52,11 @@ from loadcurve.runs.resume import InterruptedRun, require_as_before
 from loadcurve.runs.rig_cache import kept, rig_of
 from loadcurve.runs.running_servers import utc_now
 from loadcurve.runs.servers_of_start import Member
-from loadcurve.runs.study_servers import OWN_PROGRAM, with_own_programs
+from loadcurve.runs.study_servers import with_own_programs
 from loadcurve.server.catalog import Catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.server.found import MissingServer
 from loadcurve.server.install import INSTALL_COMMANDS, Packages, install_command_here
-from loadcurve.study.bundled import study_name
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.version import VERSION
@@ -123,6 +123,7 @@ class RunContext:
     """What all run folders of one run have in common."""
 
     study_file: Path
+    study_name: str
     seed: int
     option_words: Sequence[str]
     """The options that changed the study, as they are given on the command line."""
@@ -300,7 +301,7 @@ class PlannedRun:
             study_file=str(context.study_file.absolute()),
             seed=context.seed,
             options=[*context.option_words],
-            study_name=study_name(context.study_file),
+            study_name=context.study_name,
             study=self._study_record(),
             order=self.order,
             points=[] if self._search else self.study.points(),

@@ -74,6 +74,8 @@ class RunOptions:
     """Tools under which each server is measured besides."""
     soak: Soak | None = None
     """A trial at an interval, for a time."""
+    study_name: str | None = None
+    """What the study is called; by default as its file is, which of a copy in a run folder says nothing."""
 
     def changes(self) -> list[str]:
         """Return the options that change the study, as they are given on the command line."""
@@ -95,7 +97,7 @@ class RunOptions:
         except BadInput as error:
             raise BadInput(f"the run in {folder} cannot be resumed: {error}") from error
         kept = found.catalogs if catalogs is None else tuple(catalogs)
-        return replace(found, out=folder, catalogs=kept)
+        return replace(found, out=folder, catalogs=kept, study_name=record.study_name)
 
     @classmethod
     def of_words(cls, options: Sequence[str], seed: int | None, trials_max: int) -> Self:
@@ -169,6 +171,7 @@ class StudyRun:
         self._search: CapacitySearch | None = None
         context = RunContext(
             study_file=study_file,
+            study_name=options.study_name or study_name(study_file),
             seed=random.randint(0, LARGEST_SEED) if options.seed is None else options.seed,  # noqa: S311
             option_words=[
                 *(search.words() if search else []),

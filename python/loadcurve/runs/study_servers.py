@@ -2,13 +2,13 @@
 
 import http
 from pathlib import Path
-from typing import Final
 
 from loadcurve.errors import BadInput
 from loadcurve.host.cgroups import NO_LIMITS
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.way import STRAIGHT
 from loadcurve.protocol import BY_ALT_SVC
+from loadcurve.result.records import OWN_PROGRAM
 from loadcurve.runs.limits import limits_of, limits_of_table
 from loadcurve.server.catalog import Catalog, CatalogEntry
 from loadcurve.server.found import Overrides, ReadyQuestion, WorkingFolder
@@ -20,9 +20,6 @@ from loadcurve.server.several import GivenProgram
 from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.study.tables import StudyServer
-
-OWN_PROGRAM: Final = "command"
-"""The entry of the catalogue for a program that the study itself names."""
 
 
 def with_own_programs(study: Study, catalog: Catalog) -> Study:
