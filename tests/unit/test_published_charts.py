@@ -93,6 +93,11 @@ def test_a_logarithmic_axis_has_at_least_two_ticks(least: float, factor: float):
     assert len(ticks_of(drawing_of([Mark(least), Mark(least * factor)], from_zero=False))) >= 2
 
 
+def test_ticks_of_a_short_logarithmic_axis_are_round():
+    drawn = drawing_of([Mark(1.0, 0.74, 1.36), Mark(3.2, 2.7, 3.6)], from_zero=False)
+    assert list(ticks_of(drawn)) == [0.7, 1, 1.5, 2, 3]
+
+
 def test_a_row_of_bars_has_room_for_its_interval_and_an_arrow_where_that_ends_far_beyond():
     figures = {"a": Headline(value=0.001, low=0.001, high=0.002, n=3)}
     figures["b"] = Headline(value=0.004, low=0.002, high=0.008, n=3)

@@ -28,7 +28,10 @@ SHAPE_SCALE, SHAPE_REACH = 0.7, 4.2
 """Shapes are outlines in a box of 12 by 12."""
 ARROW_WIDTH, ARROW_HEIGHT = 3.5, 6.0
 """Half the width of an arrow, and its height."""
-_TICK_DIGITS = ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0))
+_TICK_DIGITS = (
+    *((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)),
+    (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0),
+)
 """Of ticks of a logarithmic axis, which spans a factor of 1.8 or more; any three of the last span less."""
 
 
