@@ -2,6 +2,9 @@
 
 import shlex
 import socket
+import ssl
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -33,6 +36,30 @@ def test_a_closed_udp_port_is_named_with_what_tcp_answers_there(sandbox, server)
     assert (finished.returncode, finished.stdout) == (4, "")
     assert f"UDP port {port} is closed" in finished.stderr
     assert f"TCP port {port} answers HTTP/2 over TLS" in finished.stderr
+
+
+def shake_hands_with_all(listener, context):
+    """Shake hands on each connection until the listener is shut down."""
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        with suppress(OSError), context.wrap_socket(connection, server_side=True) as encrypted:
+            encrypted.recv(1)
+
+
+def test_a_server_of_tls_that_chooses_no_protocol_is_said_to_speak_it(sandbox, authority):
+    issued = authority.issue(NAME)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(issued.certificate, issued.key)
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as thread:
+        thread.submit(shake_hands_with_all, listener, context)
+        url = f"https://127.0.0.1:{listener.getsockname()[1]}/"
+        finished = sandbox.run("load", url, "--insecure", "--http", "3", "-n", 10)
+        listener.shutdown(socket.SHUT_RDWR)
+    assert finished.returncode == 4
+    assert "answers HTTP/1.1 over TLS" in " ".join(finished.stderr.split())
 
 
 def test_a_udp_port_that_stays_silent_is_named_when_the_timeout_has_passed(sandbox, server):

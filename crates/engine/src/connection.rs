@@ -220,9 +220,9 @@ impl<W: Work> Connection<W> {
         self.requests.iter().filter(|request| request.sent.is_some()).count()
     }
 
-    /// How the connection of a failed request was closed or reset, where it was.
+    /// How the connection of a failed request was closed or reset, where it was and no code of QUIC says more.
     pub(crate) fn broken_off(&self, failed: &FailedRequest) -> Option<BrokenOff> {
-        if !failed.failure.is_broken_off() {
+        if !failed.failure.is_broken_off() || failed.failure.has_ended_quic() {
             return None;
         }
         Some(match (failed.first_byte, self.has_answered()) {

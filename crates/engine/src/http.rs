@@ -19,7 +19,7 @@ use crate::requests::RequestSource;
 use crate::result::{BrokenOff, LoadResult};
 use crate::server_sockets::ServerSockets;
 use crate::summary::{Summary, Terms};
-use crate::verdict::{KeptUp, Loaded, OddBody, Redirection, Resumption};
+use crate::verdict::{KeptUp, Loaded, OddBody, Redirection};
 use crate::visitor::Look;
 
 /// What a load on a web server is summarised by.
@@ -79,15 +79,14 @@ impl<E: HttpExchange> HttpSummary<'_, E> {
         let ports = self
             .capacity
             .and_then(|capacity| port_shortage(&summary.result, self.plan, &summary.merged, capacity));
-        let resumption = Resumption::of(self.plan, &summary.merged.recorder.handshakes_within);
         let evidence = &mut summary.evidence;
-        evidence.resumption = resumption;
+        evidence.consider_handshakes(self.plan, recorder);
         evidence.disruptions = disruptions;
         evidence.consider_messages(self.plan.work.subscribers(), recorder);
         if recorder.messages.ended_by_client > 0 {
             summary.result.waited_through = None;
         }
-        evidence.pipelined = !speaks_http2 && self.plan.work.conversation.requests_at_once() > 1;
+        evidence.pipelined = self.plan.work.is_pipelined();
         let is_only = matches!(&self.plan.work.requests, Requests::Given(requests) if requests.len() == 1);
         evidence.is_local = self.plan.work.address.tcp().is_none();
         if evidence.is_local {

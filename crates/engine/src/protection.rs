@@ -230,7 +230,8 @@ fn tcp_in_words(plan: &HttpLoad, is_interrupted: &dyn Fn() -> bool) -> Option<St
     let tls = plan.work.tls.as_ref()?;
     let any = Plan { verify: Verify::None, ..tls.clone() };
     let found = |name: &'static str| {
-        let client = Client::new(&any, 1, name, true).ok()?;
+        // A server that chooses no protocol speaks HTTP/1.1.
+        let client = Client::new(&any, 1, name, name == "h2").ok()?;
         looked(plan, limit, &client).ok()
     };
     let port = plan.work.address.tcp()?.port();
@@ -239,7 +240,8 @@ fn tcp_in_words(plan: &HttpLoad, is_interrupted: &dyn Fn() -> bool) -> Option<St
         Ok(_) => format!("TCP port {port} answers HTTP/2 over TLS"),
         Err(NoTls::Refused(_)) => match found("http/1.1")? {
             Ok(_) => format!("TCP port {port} answers HTTP/1.1 over TLS"),
-            Err(_) => format!("TCP port {port} accepts connections, but not TLS"),
+            Err(NoTls::Refused(why)) => format!("TCP port {port} accepts connections, but {why}"),
+            Err(NoTls::Unreachable) => format!("TCP port {port} accepts connections, but not TLS"),
         },
     })
 }

@@ -23,7 +23,6 @@ pub(crate) use evidence::{
 };
 pub use reasons::{Reason, Verdict};
 pub use reported::Reported;
-pub(crate) use resumption::Resumption;
 pub use wording::Loaded;
 
 impl Verdict {
@@ -44,6 +43,7 @@ impl Verdict {
         verdict.judge_sent_rate(evidence);
         verdict.judge_answered_rate(evidence);
         verdict.judge_resumption(evidence);
+        verdict.judge_early_data(evidence);
         verdict.judge_lateness(evidence);
         verdict.judge_saturation(evidence);
         verdict.judge_littles_law(evidence);

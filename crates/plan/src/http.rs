@@ -156,6 +156,14 @@ impl Http {
         self.messages.as_ref().and_then(Messages::events)
     }
 
+    /// Whether answers on a connection belong to its requests by their order alone.
+    #[must_use]
+    pub fn is_pipelined(&self) -> bool {
+        let websocket = self.messages.as_ref().and_then(Messages::websocket);
+        let has_ids = websocket.is_some_and(|websocket| websocket.answer_id.is_some());
+        self.conversation.pipeline > 1 && !has_ids
+    }
+
     /// How many connections listen to what the others publish; `None` where nothing is published.
     #[must_use]
     pub fn subscribers(&self) -> Option<usize> {

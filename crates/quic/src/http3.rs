@@ -373,6 +373,10 @@ impl HttpExchange for Http3 {
         self.may_transmit = true;
     }
 
+    fn first_location(&self) -> Option<&[u8]> {
+        self.http3.first_location()
+    }
+
     fn take_http3_counts(&mut self) -> Option<Http3Counts> {
         let connection = self.connection.as_ref()?;
         Some(self.counts.take(connection, &mut self.http3))

@@ -19,6 +19,9 @@ use crate::names;
 use crate::tickets::Tickets;
 use crate::verifier::{Authorities, Proof, Refused, Verifier};
 
+/// The name of HTTP/3 in handshakes (ALPN).
+const HTTP3: &str = "h3";
+
 /// Why settings cannot be used: a sentence for the person who gave them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidSettings(pub String);
@@ -72,6 +75,9 @@ impl Client {
             )
         })?;
         let refused = Refused::default();
+        if protocol == HTTP3 {
+            require_tls13(plan)?;
+        }
         let mut full = config(plan, &refused)?;
         full.alpn_protocols = vec![protocol.as_bytes().to_vec()];
         // An answer that is over as fast as this library can has its records checked as any other.
@@ -161,6 +167,14 @@ fn config(plan: &Tls, refused: &Refused) -> Result<ClientConfig, String> {
         config.key_log = Arc::new(KeyLogFile::append_to(file)?);
     }
     Ok(config)
+}
+
+/// QUIC has no other version (RFC 9001 §4.2).
+fn require_tls13(plan: &Tls) -> Result<(), String> {
+    if !plan.versions.is_empty() && !plan.versions.contains(&TlsVersion::Tls13) {
+        return Err("HTTP/3 has TLS 1.3 alone: allow it, or leave the TLS version out".into());
+    }
+    require_suite(&*provider(plan)?, &[&version::TLS13])
 }
 
 fn provider(plan: &Tls) -> Result<Arc<CryptoProvider>, String> {

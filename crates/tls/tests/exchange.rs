@@ -203,6 +203,20 @@ fn a_server_that_keeps_few_sessions_resumes_as_one_that_keeps_all() {
 }
 
 #[test]
+fn quic_is_refused_where_nothing_of_tls_1_3_is_allowed() {
+    let refused = |plan: Plan| Client::new(&plan, 1, "h3", true).unwrap_err().0;
+    let older = Plan { versions: vec![TlsVersion::Tls12], ..any_certificate() };
+    assert!(refused(older.clone()).contains("HTTP/3 has TLS 1.3 alone"));
+    assert!(Client::new(&older, 1, "h2", true).is_ok());
+    let suites = vec!["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256".into()];
+    let said = refused(Plan { suites, ..any_certificate() });
+    assert!(said.contains("none of the cipher suites belongs to TLS 1.3"), "{said}");
+    let suites = vec!["TLS_AES_128_GCM_SHA256".into()];
+    let versions = vec![TlsVersion::Tls12, TlsVersion::Tls13];
+    assert!(Client::new(&Plan { versions, suites, ..any_certificate() }, 1, "h3", true).is_ok());
+}
+
+#[test]
 fn as_many_tickets_are_kept_as_there_are_connections_at_once() {
     let mut config = ServerConfig::clone(&server_config());
     config.send_tls13_tickets = 10;

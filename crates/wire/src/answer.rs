@@ -31,6 +31,7 @@ impl Head {
         let problem = match meaning {
             Meaning::Regular
             | Meaning::GrpcMessage
+            | Meaning::Location
             | Meaning::WebSocketExtensions(_)
             | Meaning::WebSocketSubprotocol(_) => {
                 self.has_regular = true;

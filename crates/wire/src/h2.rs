@@ -283,6 +283,10 @@ impl HttpExchange for Http2 {
         self.write_request(tag, template, (target, last_id), to);
     }
 
+    fn first_location(&self) -> Option<&[u8]> {
+        self.heads.first_location()
+    }
+
     fn take_counts(&mut self) -> Option<Http2Counts> {
         let counts = std::mem::take(&mut self.counts);
         // What the peer allows continues.

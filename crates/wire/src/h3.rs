@@ -299,6 +299,12 @@ impl Http3 {
         Some(answer.stream)
     }
 
+    /// Where the first answer with a Location has led, on any of its connections.
+    #[must_use]
+    pub fn first_location(&self) -> Option<&[u8]> {
+        self.shared.heads.first_location()
+    }
+
     /// Takes what was counted of the dynamic table since the connection was opened, or since this was last taken.
     pub fn take_counts(&mut self) -> QpackCounts {
         self.shared.heads.take_counts()

@@ -440,7 +440,7 @@ impl Display for InvalidRequest {
                 .write_str("a body in chunks is sent without Content-Length; leave the header or the chunks out"),
             Self::ConnectionField { name } => write!(
                 formatter,
-                "the header {name:?} belongs to connections of HTTP/1.1 and cannot be sent over HTTP/2; leave it out"
+                "the header {name:?} belongs to connections of HTTP/1.1 and cannot be sent over HTTP/2 or 3; leave it out"
             ),
             Self::LongMessage => {
                 formatter.write_str("a message of gRPC is held in memory and has less than 4 GiB; give a shorter one")

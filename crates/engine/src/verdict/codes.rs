@@ -185,6 +185,12 @@ table! {
         meaning: "share of full handshakes among at least 20 in the window, beyond the share that was asked for",
         suspect: Some("above 5 points"),
     }
+    EarlyDataNotAccepted {
+        code: "early_data_not_accepted", origin: Some(Origin::Server),
+        meaning: "over HTTP/3: share of accepted early data (0-RTT) among at least 20 handshakes that resumed a session, \
+        below the share that was asked for",
+        suspect: Some("by more than 5 points"),
+    }
     GeneratorLate {
         code: "generator_late", origin: Some(Origin::Generator),
         meaning: "p99 of lateness",

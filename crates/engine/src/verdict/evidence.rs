@@ -1,12 +1,12 @@
 //! What the verdict is reached from.
 
-use loadcurve_plan::{Nanos, Pace, Stop};
+use loadcurve_plan::{HttpLoad, Nanos, Pace, Stop};
 use loadcurve_record::{
     Disruptions, FailureCounts, Loss, LostServer, OfStatus, Recorder, StatusCounts, Unserved, WarmUpCounts,
 };
 
 use super::fan_out::FanOutEvidence;
-use super::resumption::Resumption;
+use super::resumption::{EarlyData, Resumption};
 use super::wording::Loaded;
 use crate::merged::Merged;
 use crate::result::{Lateness, LoadResult, Requests, SeriesPeriod};
@@ -68,6 +68,7 @@ pub(crate) struct Evidence {
     pub(crate) scheduled: Option<Scheduled>,
     /// None without TLS, and where it is not known.
     pub(crate) resumption: Option<Resumption>,
+    pub(crate) early_data: Option<EarlyData>,
     pub(crate) answered_rps: Option<f64>,
     pub(crate) mean_latency_ms: Option<f64>,
     pub(crate) time_series: TimeSeries,
@@ -233,11 +234,18 @@ impl Evidence {
             declined: 0,
             fan_out: None,
             resumption: None,
+            early_data: None,
             answered_rps: result.rate_rps.answered,
             mean_latency_ms: result.latency_ms.mean,
             time_series: TimeSeries::of(&result.series, pace),
             generator,
         }
+    }
+
+    /// Whether handshakes of TLS were those that a load asked for; nothing in clear text.
+    pub(crate) fn consider_handshakes(&mut self, plan: &HttpLoad, recorder: &Recorder) {
+        self.resumption = Resumption::of(plan, &recorder.handshakes_within);
+        self.early_data = EarlyData::of(plan, &recorder.quic);
     }
 
     /// What clients have done with streams of messages changes what can be judged of a load.

@@ -91,6 +91,7 @@ impl Reported {
             declined: 0,
             fan_out: None,
             resumption: None,
+            early_data: None,
             answered_rps,
             mean_latency_ms: self.mean_latency_ms,
             time_series: TimeSeries { warmup_s: self.warmup_s, rate_changes: false, periods: Vec::new() },

@@ -1,14 +1,14 @@
 //! Whether as many TLS sessions were resumed as the load asked for.
 
 use loadcurve_plan::HttpLoad;
-use loadcurve_record::HandshakeTimes;
+use loadcurve_record::{HandshakeTimes, Quic, QuicHandshakeKind};
 
 use super::{Code, Evidence, Status, Verdict};
 use crate::words::{grouped, percentage};
 
 /// Fewer handshakes say nothing of a share.
 const LEAST_HANDSHAKES: u64 = 20;
-/// How far the share of full handshakes may lie above the asked one.
+/// How far the share of full handshakes may lie above the asked one, and that of accepted early data below it.
 const TOLERANCE: f64 = 0.05;
 
 /// The handshakes within the window, and what was asked of them.
@@ -83,7 +83,57 @@ impl Resumption {
     }
 }
 
+/// The handshakes of QUIC that resumed a session, warm-up included, and what was asked of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EarlyData {
+    /// The share of them whose first requests were to leave before the end.
+    pub(crate) asked: f64,
+    pub(crate) accepted: u64,
+    pub(crate) refused: u64,
+    /// Those that sent nothing early.
+    pub(crate) without: u64,
+}
+
+impl EarlyData {
+    /// That of a load; none where it was to send nothing early.
+    pub(crate) fn of(plan: &HttpLoad, quic: &Quic) -> Option<Self> {
+        let tls = plan.work.tls.as_ref().filter(|tls| tls.sends_early())?;
+        let count = |kind| quic.handshakes_of(kind).count();
+        Some(Self {
+            asked: tls.early_data,
+            accepted: count(QuicHandshakeKind::EarlyAccepted),
+            refused: count(QuicHandshakeKind::EarlyRejected),
+            without: count(QuicHandshakeKind::Resumed),
+        })
+    }
+
+    fn total(self) -> u64 {
+        self.accepted + self.refused + self.without
+    }
+
+    fn is_reached(self) -> bool {
+        let total = self.total();
+        total < LEAST_HANDSHAKES || self.accepted as f64 >= (self.asked - TOLERANCE) * total as f64
+    }
+}
+
 impl Verdict {
+    pub(super) fn judge_early_data(&mut self, evidence: &Evidence) {
+        let Some(early) = evidence.early_data.filter(|early| !early.is_reached()) else { return };
+        let text = format!(
+            "less early data was accepted than the load asked for: in {} of {} handshakes that resumed a session ({}) \
+             instead of {} %; the server refused it in {}, and in {} none was sent, because the ticket allowed none or no \
+             request was due; turn on early data in the server, or ask for none",
+            grouped(early.accepted),
+            grouped(early.total()),
+            percentage(early.accepted, early.total()),
+            (1000.0 * early.asked).round() / 10.0,
+            grouped(early.refused),
+            grouped(early.without)
+        );
+        self.add(Status::Suspect, Code::EarlyDataNotAccepted, text);
+    }
+
     pub(super) fn judge_resumption(&mut self, evidence: &Evidence) {
         let Some(resumption) = evidence.resumption.filter(|resumption| !resumption.is_reached()) else {
             return;

@@ -5,9 +5,10 @@ use loadcurve_record::{
     Disruptions, Failure, FailureCounts, OfStatus, StatusClass, StatusCounts, Unserved, WarmUpCounts,
 };
 
+use super::resumption::{EarlyData, Resumption};
 use super::{
-    Busy, Code, Evidence, GeneratorEvidence, KeptUp, Loaded, OddBody, PeriodMeans, Reason, Resumption,
-    Scheduled, Status, TimeSeries, Verdict,
+    Busy, Code, Evidence, GeneratorEvidence, KeptUp, Loaded, OddBody, PeriodMeans, Reason, Scheduled, Status,
+    TimeSeries, Verdict,
 };
 use crate::result::{Lateness, Requests};
 
@@ -61,6 +62,7 @@ pub(super) fn closed() -> Evidence {
         declined: 0,
         fan_out: None,
         resumption: None,
+        early_data: None,
         answered_rps: Some(10_000.0),
         mean_latency_ms: Some(5.0),
         time_series: TimeSeries { warmup_s: 2.0, rate_changes: false, periods: vec![PERIOD; 10] },
@@ -541,6 +543,22 @@ fn a_replay_that_ends_before_its_recording_says_how_many_requests_it_left_out() 
         text_of(&verdict.notes, Code::RecordingCut).contains("1,234 of the recorded requests"),
         "{verdict:?}"
     );
+}
+
+#[test]
+fn early_data_accepted_more_than_five_points_below_the_share_that_was_asked_for_casts_doubt() {
+    let of = |asked, accepted, refused, without| Evidence {
+        early_data: Some(EarlyData { asked, accepted, refused, without }),
+        ..closed()
+    };
+    for reached in [of(1.0, 950, 50, 0), of(0.5, 450, 0, 550), of(1.0, 0, 19, 0)] {
+        assert_eq!(verdict(&reached), (Status::Valid, vec![]));
+    }
+    let fewer = of(0.5, 449, 20, 531);
+    assert_eq!(verdict(&fewer), (Status::Suspect, vec![Code::EarlyDataNotAccepted]));
+    let parts =
+        ["449 of 1,000 handshakes", "(45 %) instead of 50 %", "refused it in 20", "in 531 none was sent"];
+    assert_says(&fewer, Code::EarlyDataNotAccepted, &parts);
 }
 
 #[test]

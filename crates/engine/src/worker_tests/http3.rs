@@ -519,4 +519,6 @@ fn requests_on_a_connection_that_the_server_no_longer_knows_fail_by_its_stateles
     assert_eq!((answered, failed), (5, 5), "{:?}", recorder.failures);
     let explanations = recorder.explanations.most_frequent(1);
     assert!(explanations[0].text.contains("(stateless reset)"), "{explanations:?}");
+    // That says more than that a connection was closed which had answered before.
+    assert_eq!(recorder.disruptions.kept_connection, 0);
 }

@@ -154,6 +154,24 @@ fn events_are_checked_alone_and_together_with_a_pipeline() {
 }
 
 #[test]
+fn answers_that_ids_tell_apart_are_not_those_of_a_pipeline() {
+    let of = |pipeline, answer_id: Option<&str>| {
+        let websocket = WebSocket { answer_id: answer_id.map(Into::into), ..WebSocket::default() };
+        let load = plan().with(|http| {
+            http.messages = Some(Messages::WebSocket(websocket));
+            http.conversation.pipeline = pipeline;
+        });
+        load.work.is_pipelined()
+    };
+    assert_eq!([of(1, None), of(2, None), of(2, Some("id"))], [false, true, false]);
+    let streams = plan().with(|http| {
+        http.http = HttpVersion::Http3;
+        http.conversation.streams = 10;
+    });
+    assert!(!streams.work.is_pipelined());
+}
+
+#[test]
 fn messages_of_a_websocket_go_to_one_target_by_http_1_1_or_2() {
     let speaking = |change: fn(&mut Http)| {
         plan().with(|http| {

@@ -71,9 +71,9 @@ table! {
     }
     Malformed {
         code: "malformed", origin: Origin::Answer,
-        happened: "got an answer that cannot be read as HTTP",
+        happened: "got an answer that cannot be read",
         happened_to_operations: Some("got an answer that the driver cannot read"),
-        remark: Some("it breaks the rules of HTTP, is longer than what is read of a header, or switches protocols"),
+        remark: Some("it breaks the rules of HTTP or gRPC, is longer than what is read of a header, or switches protocols"),
     }
     Unasked {
         code: "unasked", origin: Origin::Answer,

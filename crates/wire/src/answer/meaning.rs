@@ -21,6 +21,8 @@ pub(crate) enum Meaning {
     /// What is chosen for a WebSocket.
     WebSocketExtensions(Extensions),
     WebSocketSubprotocol(Subprotocol),
+    /// Where a redirection leads.
+    Location,
     Regular,
     /// It may be in no response.
     Forbidden(Malformed),
@@ -46,6 +48,7 @@ impl Meaning {
                 forbidden(AnswerError::ConnectionField)
             }
             b"content-length" => content_length(value).map_or_else(Self::Forbidden, Self::ContentLength),
+            b"location" => Self::Location,
             b"grpc-status" => Self::GrpcStatus(GrpcStatus::of_field(value)),
             b"grpc-message" => Self::GrpcMessage,
             b"grpc-encoding" => Self::GrpcEncoding(GrpcCoding::of_field(value)),

@@ -12,6 +12,7 @@ pub(crate) struct HeadReader {
     limit_bytes: usize,
     last: LastHead,
     grpc_message: EndMessage,
+    first_location: Option<Box<[u8]>>,
     choice: Choice,
 }
 
@@ -22,6 +23,7 @@ impl HeadReader {
             limit_bytes,
             last: LastHead::default(),
             grpc_message: EndMessage::default(),
+            first_location: None,
             choice: Choice::default(),
         }
     }
@@ -30,6 +32,11 @@ impl HeadReader {
         self.decoder.reset();
         self.last.forget();
         self.grpc_message.clear();
+    }
+
+    /// The first Location of all blocks, whatever connections they came on.
+    pub(crate) fn first_location(&self) -> Option<&[u8]> {
+        self.first_location.as_deref()
     }
 
     /// What `grpc-message` of the last block says.
@@ -53,12 +60,16 @@ impl HeadReader {
         self.grpc_message.clear();
         self.choice = Choice::default();
         let (message, choice) = (&mut self.grpc_message, &mut self.choice);
+        let first_location = &mut self.first_location;
         self.decoder.decode_with_meaning(block, |decoded| {
             under_way.take(decoded.field.bytes(), decoded.meaning);
             message.take(decoded.meaning, decoded.field.value);
             match decoded.meaning {
                 Meaning::WebSocketExtensions(extensions) => choice.extensions(extensions),
                 Meaning::WebSocketSubprotocol(subprotocol) => choice.subprotocol(subprotocol),
+                Meaning::Location if first_location.is_none() => {
+                    *first_location = Some(decoded.field.value.into());
+                }
                 _ => {}
             }
         })?;

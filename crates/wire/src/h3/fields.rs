@@ -1,7 +1,7 @@
 //! The field sections of a connection.
 
 use super::qpack::{Decoder, QpackCounts, QpackError};
-use crate::answer::{EndMessage, Head, HeadUnderWay, LastHead};
+use crate::answer::{EndMessage, Head, HeadUnderWay, LastHead, Meaning};
 
 /// What a field section says, or that it has to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,7 @@ pub(super) struct HeadReader {
     limit_bytes: usize,
     last: LastHead,
     grpc_message: EndMessage,
+    first_location: Option<Box<[u8]>>,
 }
 
 impl HeadReader {
@@ -29,6 +30,7 @@ impl HeadReader {
             limit_bytes,
             last: LastHead::default(),
             grpc_message: EndMessage::default(),
+            first_location: None,
         }
     }
 
@@ -36,6 +38,11 @@ impl HeadReader {
         self.decoder.reset();
         self.last.forget();
         self.grpc_message.clear();
+    }
+
+    /// The first Location of all sections, whatever connections they came on.
+    pub(super) fn first_location(&self) -> Option<&[u8]> {
+        self.first_location.as_deref()
     }
 
     /// What `grpc-message` of the last section says.
@@ -61,10 +68,13 @@ impl HeadReader {
         let mut under_way = HeadUnderWay::default();
         // A section that is not read again says what the last one that was read has said.
         self.grpc_message.clear();
-        let message = &mut self.grpc_message;
+        let (message, first_location) = (&mut self.grpc_message, &mut self.first_location);
         self.decoder.decode_lines(prefix, |decoded| {
             under_way.take(decoded.field.bytes(), decoded.meaning);
             message.take(decoded.meaning, decoded.field.value);
+            if decoded.meaning == Meaning::Location && first_location.is_none() {
+                *first_location = Some(decoded.field.value.into());
+            }
         })?;
         self.decoder.acknowledge(stream, entries);
         let head = under_way.end(self.limit_bytes);

@@ -1,6 +1,8 @@
 //! What a server answers (RFC 9113 §8.1 to §8.3).
 
-use loadcurve_wire::{AnswerError, Event, Exchange as _, Malformed, Readiness, Refusal, Response, Tag};
+use loadcurve_wire::{
+    AnswerError, Event, Exchange as _, HttpExchange as _, Malformed, Readiness, Refusal, Response, Tag,
+};
 
 use crate::refused_fields::REFUSED_FIELDS;
 use crate::support::{
@@ -198,4 +200,15 @@ fn the_parts_of_bodies_are_handed_out_by_request_without_padding_wherever_the_by
         }
         assert_eq!(bodies, [b"hello world".as_slice(), b"other"], "cut at {cut}");
     }
+}
+
+#[test]
+fn the_first_redirection_is_kept_over_all_connections() {
+    let redirection = |stream, to| headers(END_STREAM, stream, &[(":status", "302"), ("location", to)]);
+    let mut exchange = with_requests(&["GET", "GET", "GET"]);
+    events_of(&mut exchange, &headers(END_STREAM, 1, &[(":status", "200")])).unwrap();
+    assert_eq!(exchange.first_location(), None);
+    events_of(&mut exchange, &[redirection(3, "/next"), redirection(5, "/other")].concat()).unwrap();
+    exchange.open();
+    assert_eq!(exchange.first_location(), Some(b"/next".as_slice()));
 }

@@ -183,3 +183,16 @@ fn a_stream_that_the_server_resets_is_refused_or_moves() {
     assert_eq!(http3.reset(2, Http3Code(0x1_2345)), refused(2, Http3Code(0x1_2345)));
     assert_eq!(http3.reset(2, Http3Code::INTERNAL_ERROR), None);
 }
+
+#[test]
+fn the_first_redirection_is_kept_over_all_connections() {
+    let redirection = |to| headers(&[(":status", "302"), ("location", to)]);
+    let mut http3 = with_requests(&["GET", "GET", "GET"]);
+    ends(&mut http3, 0, &ok(), true).unwrap();
+    assert_eq!(http3.first_location(), None);
+    for (tag, to) in [(1, "/next"), (2, "/other")] {
+        ends(&mut http3, tag, &redirection(to), true).unwrap();
+    }
+    http3.open();
+    assert_eq!(http3.first_location(), Some(b"/next".as_slice()));
+}

@@ -137,7 +137,7 @@ impl Decoder {
 #[inline]
 fn static_meaning(index: usize, name: &[u8], value: &[u8]) -> Meaning {
     match index {
-        1..=14 | 28 | 57 => Meaning::of(name, value),
+        1..=14 | 28 | 46 | 57 => Meaning::of(name, value),
         _ => Meaning::Regular,
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn entry(index: usize) -> Option<(&'static [u8], &'static [u8])> {
 pub(super) fn meaning(index: usize, name: &[u8], value: &[u8]) -> Meaning {
     match index {
         // Pseudo-header fields, Content-Length, and the statuses.
-        0 | 1 | 4 | 15..=28 | 63..=71 => Meaning::of(name, value),
+        0 | 1 | 4 | 12 | 15..=28 | 63..=71 => Meaning::of(name, value),
         _ => Meaning::Regular,
     }
 }
