@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.explained_run import Data, Setup, distribution_of, evidence, found
+from support.explained_run import Data, Setup, distribution_of, evidence, found, speak_http3
 
 
 def close_after(record: Data, replies: float) -> None:
@@ -49,6 +49,56 @@ def test_an_idle_timeout_explains_connections_that_lived_as_long():
     [finding] = found(plant, Setup(settings={"keepalive_timeout": 5})).values()
     assert finding.certainty == "shown"
     assert "idle for 5 s" in finding.cause
+
+
+def think(record: Data, lifetime_ms: float, think_s: float = 1.5) -> None:
+    """Each connection carries one answer and lives for so long; its client thinks before the next one."""
+    end_by_server(record, (1, 1.0, 1))
+    record["load"]["load"]["think_s"] = think_s
+    record["load"]["latency_ms"] |= {"p50": 5.0}
+    record["load"]["connections"]["lifetime_ms"] = distribution_of([lifetime_ms] * 20)
+
+
+def test_connections_that_end_while_their_clients_think_are_not_closed_for_their_first_answer():
+    finding = found(lambda record, *_: think(record, 1005.0))["reconnects"]
+    assert finding.certainty == "likely"
+    assert finding.cause.startswith(
+        "The server ends connections that are idle for about 1 s, and the clients think for 1.5 s between "
+        "requests."
+    )
+    assert "shorten the clients' think time" in finding.advice
+    assert "the same timeout" in finding.advice
+
+
+@pytest.mark.parametrize(("lifetime_ms", "think_s"), [(6.0, 1.5), (1005.0, 0.0)])
+def test_connections_that_end_at_once_or_without_think_time_are_closed_for_their_first_answer(
+    lifetime_ms, think_s
+):
+    finding = found(lambda record, *_: think(record, lifetime_ms, think_s))["reconnects"]
+    assert finding.cause.startswith("The server closes each connection after its first answer.")
+
+
+def end_idle(record: Data, idle_timeouts: int, **ends: object) -> None:
+    """Over QUIC, the announced idle timeout is one second, and clients think for longer."""
+    speak_http3(record, ends={"idle_timeouts": idle_timeouts, **ends})
+    end_by_server(record, (1, 1.0, 1))
+    record["load"]["load"]["think_s"] = 1.5
+
+
+def test_an_idle_timeout_of_quic_is_named_with_what_the_server_announced():
+    announced = {"min": 1000, "max": 1000}
+    finding = found(lambda record, *_: end_idle(record, 50, server_idle_timeout_ms=announced))["reconnects"]
+    assert finding.certainty == "shown"
+    assert finding.cause.startswith(
+        "The server ends connections that are idle for 1 s (announced), and the clients think for 1.5 s "
+        "between requests."
+    )
+    assert evidence(finding)["connections ended by the idle timeout"] == 50
+
+
+def test_connections_of_quic_that_most_end_in_another_way_are_not_idle():
+    finding = found(lambda record, *_: end_idle(record, 20, closed=30))["reconnects"]
+    assert finding.cause.startswith("The server closes each connection after its first answer.")
 
 
 def test_connections_that_the_load_itself_closes_are_no_finding():

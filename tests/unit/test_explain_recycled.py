@@ -1,6 +1,6 @@
 """A server that ends connections of HTTP/2 by GOAWAY."""
 
-from support.explained_run import Data, Setup, evidence, found, speak_http2
+from support.explained_run import Data, Setup, distribution_of, evidence, found, speak_http2
 
 
 def recycle(record: Data, *, ended: int = 50, by_error: int = 0, replies: float = 100.0) -> None:
@@ -28,6 +28,19 @@ def test_an_end_without_a_known_limit_is_likely_a_rule_of_the_server():
     assert finding.certainty == "likely"
     # At 5 connections 55 with 100 replies each, of which 50 were ended.
     assert "one per 110 answers" in finding.seen
+
+
+def test_connections_that_end_while_their_clients_think_are_ended_for_being_idle():
+    def plant(record: Data, *_: float) -> None:
+        recycle(record, replies=1.0)
+        record["load"]["load"]["think_s"] = 1.5
+        record["load"]["latency_ms"] |= {"p50": 5.0}
+        record["load"]["connections"]["lifetime_ms"] = distribution_of([1005.0] * 20)
+
+    finding = found(plant)["connections_recycled"]
+    assert finding.cause.startswith(
+        "The server ends connections that are idle for about 1 s, and the clients"
+    )
 
 
 def test_errors_are_reported_as_the_cause():

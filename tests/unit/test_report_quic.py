@@ -101,6 +101,13 @@ def test_one_load_names_answers_that_were_left_behind_and_datagrams_of_no_connec
     assert "1 datagram received for no open connection" in lines
 
 
+def test_one_load_names_how_its_connections_ended():
+    result = http3_result()
+    result["ends"] |= {"idle_timeouts": 9, "announced": 2}
+    lines = list(quic_lines(Http3Result.model_validate(result)))
+    assert "ends: 2 announced (GOAWAY), 9 by the idle timeout" in lines
+
+
 def test_what_is_not_known_has_its_reason_in_the_record():
     result = Http3Result.model_validate(http3_result())
     assert result.packets.spurious is None

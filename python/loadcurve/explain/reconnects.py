@@ -1,10 +1,18 @@
 """The server closes connections, by one of its rules, so reconnecting is part of the figure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loadcurve.explain.behaviour import closes_by_default_after
-from loadcurve.explain.endings import ENDED_MIN, ConstantAnswers, answers_evidence, constant_answers, together
+from loadcurve.explain.endings import (
+    ENDED_MIN,
+    ConstantAnswers,
+    IdleEnds,
+    answers_evidence,
+    constant_answers,
+    idle_ends,
+    together,
+)
 from loadcurve.explain.finding import Certainty, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
@@ -48,6 +56,10 @@ class Reconnecting:
     lifetime_p50_ms: float | None
     connect_p50_ms: float | None
     closed_early: int
+    idle: IdleEnds | None
+    """How most of them ended for being idle, where they did."""
+    idle_timeouts: int | None
+    """Of QUIC; ``None`` over TCP."""
     think_s: float
     processes_changed: bool
 
@@ -82,6 +94,8 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
         lifetime_p50_ms=connections.lifetime_ms.p50 if connections.lifetime_ms else None,
         connect_p50_ms=load.connect_ms.p50 if load.connect_ms else None,
         closed_early=sum(load.errors[one] or 0 for one in CLOSING),
+        idle=idle_ends(load),
+        idle_timeouts=load.http3.ends.idle_timeouts if load.http3 else None,
         think_s=load.load.think_s,
         processes_changed=_processes_changed(record),
     )
@@ -111,7 +125,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Reconnecting]]) -> Exp
     most = max(details, key=lambda detail: detail.share)
     # What is said of all of these connections has to hold at each point, and in each trial.
     ends = Ends(together(detail.ended for detail in details), max(detail.lasting for detail in details))
-    why = _why(subject, most, ends)
+    idle = most.idle if all(detail.idle is not None for detail in details) else None
+    why = _why(subject, replace(most, idle=idle), ends)
     return Explanation(
         weight="distorts",
         certainty=why.certainty,
@@ -124,6 +139,11 @@ def _explain(subject: Subject, seen: Sequence[Observation[Reconnecting]]) -> Exp
             *answers_evidence([detail.ended for detail in details]),
             *ranged("connections kept open throughout", "", [detail.lasting or None for detail in details]),
             *ranged("median lifetime of a connection", "ms", [detail.lifetime_p50_ms for detail in details]),
+            *ranged(
+                "connections ended by the idle timeout",
+                "",
+                [detail.idle_timeouts or None for detail in details],
+            ),
             *ranged("median time to connect", "ms", [detail.connect_p50_ms for detail in details]),
             *ranged(
                 "requests interrupted by a close", "", [detail.closed_early or None for detail in details]
@@ -150,19 +170,25 @@ class Why:
 
 
 def _why(subject: Subject, most: Reconnecting, ends: Ends) -> Why:
-    """Return what explains the closing: a setting, or how many answers the connections had carried."""
-    return _why_by_settings(subject, most) or _why_by_answers(subject, most, ends)
+    """Return what explains the closing: idle time, a setting, or how many answers the connections carried."""
+    return _why_idle(subject, most) or _why_by_settings(subject, most) or _why_by_answers(subject, most, ends)
 
 
-def _why_by_settings(subject: Subject, most: Reconnecting) -> Why | None:
-    limit, idle_s = subject.number_setting("keepalive_requests"), subject.number_setting("keepalive_timeout")
-    replies = most.replies_per_connection
+def _why_idle(subject: Subject, most: Reconnecting) -> Why | None:
+    idle_s = subject.number_setting("keepalive_timeout")
     if idle_s and _lived_idle(most, idle_s):
         return Why(
             "shown",
             f"The server is configured to close connections that are idle for {idle_s:,} s",
             "Raise the setting keepalive_timeout, or shorten the clients' think time",
+            same="timeout",
         )
+    found = most.idle
+    return None if found is None else Why(found.certainty, found.cause, found.advice, same="timeout")
+
+
+def _why_by_settings(subject: Subject, most: Reconnecting) -> Why | None:
+    limit, replies = subject.number_setting("keepalive_requests"), most.replies_per_connection
     if subject.server.settings.get("keepalive") is False or replies <= 1:
         return Why(
             "shown",

@@ -1,9 +1,16 @@
 """A server that ends connections of HTTP/2 by GOAWAY: after a number of requests, or because of an error."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from loadcurve.explain.endings import ENDED_MIN, answers_evidence, constant_answers, together
+from loadcurve.explain.endings import (
+    ENDED_MIN,
+    IdleEnds,
+    answers_evidence,
+    constant_answers,
+    idle_ends,
+    together,
+)
 from loadcurve.explain.finding import Certainty, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.reconnects import NEAR_LIMIT
@@ -43,6 +50,8 @@ class Recycling:
     """Of the first announcements; empty where they were not recorded."""
     abandoned: int
     answers: EndedByServer | None
+    idle: IdleEnds | None
+    """How most of them ended for being idle, where they did."""
     share: float
     replies_per_connection: float | None
     moved: int | None
@@ -64,6 +73,7 @@ def _recycling(record: PointRecord) -> Recycling | None:
         codes={one.code: one.count for one in load.http2.connections_ended_by or ()},
         abandoned=load.http2.streams_abandoned or 0,
         answers=connections.ended_by_server,
+        idle=idle_ends(load),
         share=min(share, 1.0),
         replies_per_connection=connections.replies_per_connection,
         moved=load.requests.moved,
@@ -74,7 +84,9 @@ def _recycling(record: PointRecord) -> Recycling | None:
 def _explain(subject: Subject, seen: Sequence[Observation[Recycling]]) -> Explanation:
     details = [one.detail for one in seen]
     most = max(details, key=lambda one: one.ended)
-    certainty, cause, advice = _why(subject, most, together(one.answers for one in details))
+    idle = most.idle if all(one.idle is not None for one in details) else None
+    ends = together(one.answers for one in details)
+    certainty, cause, advice = _why(subject, replace(most, idle=idle), ends)
     abandoned = max(one.abandoned for one in details)
     left = (
         f" Up to {plural(abandoned, 'request')} that it was to answer by its announcement failed, because it "
@@ -125,6 +137,8 @@ def _why(subject: Subject, most: Recycling, ended: EndedByServer | None) -> tupl
             f"The server is configured to end a connection after {plural(limit, 'request')}.",
             "Raise the setting keepalive_requests",
         )
+    if most.idle is not None:
+        return most.idle.certainty, f"{most.idle.cause}.", most.idle.advice
     if ended is not None and (found := constant_answers(ended)) is not None:
         return (
             found.certainty,

@@ -39,8 +39,8 @@ def quic_lines(http3: Http3Result) -> Iterator[str]:
         yield f"{plural(calls.unattributed, 'datagram')} received for no open connection"
     if http3.streams.answers_starved:
         yield left_behind(http3.streams.answers_starved)
-    if http3.ends.announced:
-        yield f"{http3.ends.announced:,} connections ended by GOAWAY"
+    if kinds := [f"{count:,} {way}" for way, count in http3.ends.by_kind.items() if count]:
+        yield f"ends: {', '.join(kinds)}"
 
 
 def left_behind(answers: int) -> str:

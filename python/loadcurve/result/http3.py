@@ -207,6 +207,24 @@ class QuicEnds(Record):
     migration_refused: Count
     """Connections whose server announced that it does not support such a change."""
 
+    @property
+    def by_kind(self) -> dict[str, int]:
+        """How many connections ended in each way, in words."""
+        return {
+            "announced (GOAWAY)": self.announced,
+            "closed by the server": self.closed,
+            "with an error of HTTP/3": self.application_errors,
+            "with an error of QUIC": self.transport_errors,
+            "by a stateless reset": self.stateless_resets,
+            "by the idle timeout": self.idle_timeouts,
+            "for lack of a common version": self.other_versions,
+        }
+
+    @property
+    def of_all(self) -> int:
+        """How many ended in any of these ways."""
+        return sum(self.by_kind.values())
+
 
 class Bodies(Record):
     """The bodies of the measured answers."""
