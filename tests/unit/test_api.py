@@ -172,10 +172,12 @@ def test_a_gate_passes_what_has_not_become_worse(run):
 
 
 def test_a_gate_does_not_pass_a_server_that_is_lost():
-    data = {"curves": [], "points": [], "regressions": [], "error_regressions": [], "lost": [], "missing": []}
+    empty = ("curves", "points", "regressions", "error_regressions", "fault_regressions", "lost", "missing")
+    data = {name: [] for name in empty}
     assert api.Comparison(data).passes
     assert not api.Comparison(data | {"lost": [{"server": "nginx"}]}).passes
-    assert not api.Comparison(data | {"error_regressions": [{"server": "nginx"}]}).passes
+    for kind in ("error_regressions", "fault_regressions"):
+        assert not api.Comparison(data | {kind: [{"server": "nginx"}]}).passes
 
 
 @pytest.mark.parametrize(("outcome", "passes"), [("passed", True), ("failed", False), ("undecided", False)])

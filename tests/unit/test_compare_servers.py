@@ -11,7 +11,7 @@ import pytest
 from loadcurve.api.comparison import Comparison
 from loadcurve.result.folder import Run
 from loadcurve.result.outcomes import Verdict, VerdictReason
-from loadcurve.result.records import PointRecord
+from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.power import trials_to_decide
 from support import synthetic_run as synthetic
 from support.command import Command
@@ -122,6 +122,36 @@ def test_a_slower_server_fails_the_gate_with_its_ratio(runs: Command):
     heading = "tiny / nginx, 95 % intervals over blocks; at connections; + better, - worse"
     assert heading in finished.stdout
     assert "one after the other" not in finished.stdout
+
+
+def test_a_server_that_fails_in_one_trial_where_the_base_does_in_none_fails_the_gate(runs: Command):
+    record = synthetic.run_record()
+    kept: list[Any] = []
+    for one in synthetic.trial_records(record):
+        if isinstance(one, PointRecord) and one.server == "nginx":
+            tiny = one.model_copy(update={"server": "tiny", "trial": trial_of(record, one.block)})
+            is_last = (one.block, one.point) == (2, {"connections": 50})
+            kept += [one, failing(tiny) if is_last else tiny]
+    (runs.work / "failing").mkdir()
+    synthetic.write_run(runs.work / "failing", record, kept)
+    finished = runs.run("compare", "failing", *SIDES, *GATE, "--format", "json")
+    assert finished.returncode == 3
+    assert "faults in more trials than of BASE: tiny: 1 of 3 trials failed: it ended." in " ".join(
+        finished.stderr.split()
+    )
+    data = json.loads(finished.stdout)
+    (found,) = data["fault_regressions"]
+    assert (found["new"]["failed"], found["new"]["trials"], found["base"]["trials"]) == (1, 3, 3)
+    assert not Comparison(data).passes
+    said = " ".join(runs.run("compare", "failing", *SIDES, "--format", "md").stdout.split())
+    assert "tiny: 1 of 3 trials failed: it ended." in said
+
+
+def failing(record: PointRecord) -> FailureRecord:
+    """The failure of a server in the place of a point."""
+    kept = record.model_dump(include={"trial", "block", "server", "point", "started_at"})
+    reason = {"code": "died", "text": "it ended"}
+    return FailureRecord.model_validate({**kept, "kind": "failure", "reason": reason, "log_tail": ""})
 
 
 def test_what_the_trials_do_not_decide_passes_with_a_caution_and_fails_where_asked_to(runs: Command):

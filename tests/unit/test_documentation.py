@@ -97,7 +97,7 @@ def test_each_program_runs_to_its_end(path, text, tmp_path, monkeypatch):
     run = synthetic.write_run(tmp_path / "loadcurve-runs" / "RUN")
     compared: dict[str, list[object]] = {
         key: [] for key in ("curves", "points", "operations", "regressions", "undecided", "lost", "missing")
-    } | {"error_regressions": []}
+    } | {"error_regressions": [], "fault_regressions": []}
     printed = {
         "load": json.dumps(synthetic.load_result("nginx", 50)),
         "compare": json.dumps(compared),

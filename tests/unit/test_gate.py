@@ -10,6 +10,7 @@ import pytest
 
 from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.analysis.comparison import RunComparison, compare_arms
+from loadcurve.analysis.faults import FaultCount, FaultsCompared, SideFaults
 from loadcurve.analysis.gate import GateAnswer
 from loadcurve.analysis.gated import BLOCKS_DISTURBED, has_time_left
 from loadcurve.errors import BadInput, NothingMeasured
@@ -24,6 +25,7 @@ from loadcurve.runs.resume import interrupted_run
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.failure import ServerFailure
 from loadcurve.stats.sequential import LEAST_BLOCKS
+from loadcurve.stats.shares import greater_share_p_value
 from loadcurve.toml.document import TomlDocument
 from support import synthetic_run as synthetic
 from support.command import Command
@@ -197,7 +199,10 @@ def test_blocks_that_the_machine_disturbed_at_first_do_not_end_a_gate(scripted: 
     scripted.script.loads = {"limit": taken_in(), "persistent": taken_in(0, 1, 2)}
     code, out = printed(scripted, capsys)
     assert code == 0
-    assert out.startswith(f"No regression of 3 % or more, after {3 + LEAST_BLOCKS} blocks.")
+    blocks = f"{3 + LEAST_BLOCKS} blocks ({LEAST_BLOCKS} with figures of both)"
+    assert out.startswith(f"No regression of 3 % or more, after {blocks}.")
+    trials = f"3 of {3 + LEAST_BLOCKS} trials"
+    assert f"persistent: {trials} were spoilt by the machine or the generator: other programs" in out
 
 
 def test_a_point_that_the_machine_alone_spoilt_is_no_silent_pass(scripted: ScriptedRun, capsys):
@@ -218,6 +223,118 @@ def test_the_last_lines_of_a_server_that_failed_are_shown(scripted: ScriptedRun)
     scripted.script.failures["limit", "load"] = ServerFailure("exited", "it ended", "first\nno memory")
     with pytest.raises(NothingMeasured, match=r"Its last lines:\n  first\n  no memory"):
         scripted.gate_command(BOTH, *SIDES, budget="1m")
+
+
+def dying_in(*trials: int) -> Callable[[Plan, Observe], LoadResult]:
+    """A load in some of whose trials the server ends, and that goes well in the others."""
+    following = itertools.count()
+
+    def load(plan: Plan, _: Observe) -> LoadResult:
+        if next(following) in trials:
+            raise ServerFailure("died", "it ended with status 7")
+        return answered(plan, 1000)
+
+    return load
+
+
+def test_a_head_that_fails_in_one_trial_where_the_base_does_in_none_fails_the_gate(scripted, capsys):
+    scripted.script.loads = {"limit": at_rates(1000), "persistent": dying_in(1)}
+    code, out = printed(scripted, capsys)
+    blocks = LEAST_BLOCKS + 1
+    assert code == 3
+    expected = (
+        f"Failed: persistent failed, or made a point invalid, in 1 of {blocks} trials, and limit in none"
+    )
+    assert out.startswith(expected)
+    assert (
+        f"No regression of 3 % or more, after {blocks} blocks ({LEAST_BLOCKS} with figures of both)." in out
+    )
+    assert f"persistent: 1 of {blocks} trials failed: it ended with status 7." in out
+    assert "at most 0.25 % fail by a regression" in out
+    analysis = analyse(scripted.run)
+    answer = GateAnswer.of(analysis)
+    failed = [
+        case.get("name")
+        for case in ET.fromstring(gate_junit(analysis, answer))[0]
+        if case.find("failure") is not None
+    ]
+    assert failed == ["trials without a fault of the server"]
+
+
+def test_a_base_that_fails_in_some_trials_is_named_and_fails_nothing(scripted, capsys):
+    scripted.script.loads = {"limit": dying_in(0, 2), "persistent": at_rates(1000)}
+    code, out = printed(scripted, capsys)
+    assert code == 0
+    assert f"limit: 2 of {LEAST_BLOCKS + 2} trials failed: it ended with status 7." in out
+
+
+def with_error_pages(*shares: float) -> Callable[[Plan, Observe], LoadResult]:
+    """A load that gets these shares of error pages in turn; from 1 % on they make it invalid."""
+    following = itertools.cycle(shares)
+
+    def load(plan: Plan, _: Observe) -> LoadResult:
+        share = next(following)
+        reason = {"code": "error_status", "text": f"{100 * share:g} % of the answers have an error status"}
+        status = "invalid" if share > 0.01 else "suspect" if share else "valid"
+        counts = dict.fromkeys(("due", "sent", "answered"), 10_000)
+        requests = {
+            **counts,
+            "ok": round(10_000 * (1 - share)),
+            "failed": 0,
+            "unanswered": 0,
+            "never_sent": 0,
+        }
+        return answered(
+            plan, 1000, requests=requests, verdict={"status": status, "reasons": [reason] if share else []}
+        )
+
+    return load
+
+
+def test_a_head_whose_errors_spoil_some_of_its_trials_fails_the_gate(scripted, capsys):
+    scripted.script.loads = {"limit": at_rates(1000), "persistent": with_error_pages(0.02, 0.005)}
+    code, out = printed(scripted, capsys)
+    assert code == 3
+    assert out.startswith("Failed: persistent failed, or made a point invalid, in 4 of 8 trials")
+    said = "persistent: 4 of 8 trials have an invalid point because of the server: 2 % of the answers have"
+    assert said in out
+
+
+def test_a_head_with_a_few_errors_in_each_trial_fails_the_gate(scripted, capsys):
+    scripted.script.loads = {"limit": with_error_pages(0), "persistent": with_error_pages(0.005)}
+    code, out = printed(scripted, capsys)
+    assert code == 3
+    assert out.startswith("Failed: persistent has a greater share of errors than limit.")
+    assert "errors of the whole load, persistent: 0 in 4 loads of limit, 200 in 4 loads of persistent" in out
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "error_rate", "is_regression"),
+    [
+        # Fisher's tea: all four of four beside none come by chance in 1 of 70 draws, three and one in 17.
+        ((0, 4), (4, 4), 0.001, True),
+        ((1, 4), (3, 4), 0.05, False),
+        ((1, 4), (3, 4), 17 / 70, True),
+        ((3, 4), (0, 4), 0.05, False),
+        ((0, 4), (0, 4), 0.05, False),
+        ((0, 0), (4, 4), 0.05, False),
+    ],
+)
+def test_faults_are_a_regression_where_the_base_has_none_or_chance_does_not_explain_them(
+    base, new, error_rate, is_regression
+):
+    def side(faults: int, trials: int) -> SideFaults:
+        return SideFaults(
+            "mine", "mine", trials, {"failed": FaultCount(faults, "it ended")} if faults else {}
+        )
+
+    found = FaultsCompared("mine", side(*base), side(*new))
+    assert found.is_regression(error_rate) == is_regression
+
+
+def test_the_chance_of_faulty_trials_is_that_of_fishers_tea():
+    assert greater_share_p_value((4, 4), (0, 4)) == 1 / 70
+    assert greater_share_p_value((3, 4), (1, 4)) == 17 / 70
 
 
 @pytest.fixture(scope="module")

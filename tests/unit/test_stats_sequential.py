@@ -86,6 +86,9 @@ def test_more_blocks_are_named_where_they_would_decide():
     # About (2 · 0.05 / 0.0096)² blocks in all.
     assert more is not None
     assert 50 < more < 100
+    # Where a quarter of the blocks has a figure of both, each such block costs four.
+    assert more_blocks(PLAN, judged, 0.25) == 4 * more
+    assert more_blocks(PLAN, judged, 0.01) is None
     at_the_limit = judge(PLAN, around(PLAN.least - 1e-6, 40, sd=0.05))
     assert more_blocks(PLAN, at_the_limit) is None
 

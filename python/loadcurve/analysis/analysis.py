@@ -32,6 +32,7 @@ from loadcurve.analysis.reasons import MainReason, main_reason
 from loadcurve.analysis.requirements import JudgedRequirement, judged_requirements
 from loadcurve.analysis.sections import NotComputed, Sections
 from loadcurve.analysis.shape import SliceShapes, shapes
+from loadcurve.analysis.trial_faults import TrialFault, trial_faults
 from loadcurve.explain.all import findings
 from loadcurve.explain.finding import Finding
 from loadcurve.loads.kinds import LoadKind, WorkName, kind_of_work
@@ -119,6 +120,8 @@ class Analysis:
     findings: list[Finding]
     """The weightiest first."""
     failures: list[FailureRecord]
+    faults: list[TrialFault] = field(default_factory=list)
+    """What trials have lost, by a fault of a server's or the machine's; nothing of a search."""
     claims: list[JudgedClaim] = field(default_factory=list)
     """What the authors of a publication concluded, each judged."""
     requirements: list[JudgedRequirement] = field(default_factory=list)
@@ -236,6 +239,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
         requirements=sections.several("the requirements", partial(judged_requirements, run, found)),
         crosschecks=sections.several("the comparison of generators", partial(cross_check, run, found)),
         failures=run.failures,
+        faults=sections.several("what trials have lost", partial(trial_faults, run)),
         connections=sections.several("the connections", partial(connections_of, run)),
         quic=sections.several("HTTP/3", partial(quic_of, run)),
         announcements=sections.several("where HTTP/3 was announced", partial(announcements_in, run)),

@@ -9,6 +9,7 @@ import numpy as np
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.change import Change, Outcome
 from loadcurve.analysis.curves import Curve, at_point, protocol_measures_in, usable_logs
+from loadcurve.analysis.faults import FaultsCompared, compared_faults
 from loadcurve.analysis.missing import MissingFigure, Side, missing_figures
 from loadcurve.analysis.operation_errors import OperationErrors, errors_of_load
 from loadcurve.analysis.sections import NotComputed, Sections
@@ -37,7 +38,7 @@ OF_OPERATIONS = ("throughput", "p50", "p99")
 
 
 MISSING, TRUST, UNUSABLE = "what has no ratio", "which points are suspect", "what has no usable figure"
-ERRORS = "the errors of requests"
+ERRORS, FAULTS = "the errors of requests", "which trials failed"
 """What a fault leaves out, in words."""
 
 
@@ -71,6 +72,8 @@ class RunComparison:
     """What an answer takes on both sides, over the whole curve, where the records have it."""
     errors: tuple[OperationErrors, ...] = ()
     """Those of each whole load and of each operation that both sides have, over the points that both have."""
+    faults: tuple[FaultsCompared, ...] = ()
+    """Trials of both sides that failed or have invalid points, where there are any."""
     arms: tuple[str, str] | None = None
     """The base and the head where both are servers of one run, measured in turn; ``None`` for two runs."""
 
@@ -147,6 +150,7 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
             UNUSABLE, lambda: without_usable_figures(base, [pair[0].server for pair in sides]), ()
         ),
         errors=sections.get(ERRORS, lambda: _errors(sides, _labels_in_both(base, new), in_both), ()),
+        faults=sections.get(FAULTS, lambda: tuple(compared_faults(sides, in_both)), ()),
         not_computed=tuple(sections.not_computed),
     )
 
@@ -175,6 +179,7 @@ def compare_arms(analysis: Analysis, base: str, head: str) -> RunComparison:
         trust=sections.get(TRUST, partial(trust_of, sides, analysis.points), ()),
         unusable=sections.get(UNUSABLE, partial(without_usable_figures, analysis, [base]), ()),
         errors=sections.get(ERRORS, partial(_errors, [sides], analysis.labels, analysis.points), ()),
+        faults=sections.get(FAULTS, lambda: tuple(compared_faults([sides], analysis.points)), ()),
         not_computed=tuple(sections.not_computed),
         arms=(base, head),
     )

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.change import Change, Outcome
 from loadcurve.analysis.comparison import RunComparison
+from loadcurve.analysis.faults import FaultsCompared, compared_faults
 from loadcurve.analysis.gated import GatedRun
-from loadcurve.analysis.missing import MissingFigure
-from loadcurve.analysis.operation_errors import OperationErrors
+from loadcurve.analysis.missing import MissingFigure, Side
+from loadcurve.analysis.operation_errors import OperationErrors, errors_of_load
 from loadcurve.analysis.requirements import JudgedRequirement
 from loadcurve.analysis.unusable import Unusable, lost_in_head
 
@@ -28,6 +29,8 @@ class Gate:
     """What has usable figures in the base alone."""
     lost_figures: tuple[MissingFigure, ...]
     """What the base alone has at points where both have other figures."""
+    faults: tuple[FaultsCompared, ...]
+    """Servers whose trials failed, or had invalid points, more often than in the base."""
 
     @classmethod
     def of(cls, comparison: RunComparison, least: float) -> "Gate":
@@ -39,12 +42,13 @@ class Gate:
             tuple(comparison.undecided(least)),
             comparison.lost,
             comparison.lost_figures,
+            tuple(one for one in comparison.faults if one.is_regression()),
         )
 
     @property
     def outcome(self) -> Outcome:
         """What it comes to: what cannot be compared any more has not passed."""
-        if self.regressions or self.errors or self.lost or self.lost_figures:
+        if self.regressions or self.errors or self.lost or self.lost_figures or self.faults:
             return Outcome.FAILED
         return Outcome.UNDECIDED if self.undecided else Outcome.PASSED
 
@@ -60,6 +64,10 @@ class GateAnswer:
     """The same, because of the generator or the machine, which nobody can blame the head for."""
     required: tuple[JudgedRequirement, ...]
     """What the study requires of the head, judged as a run does."""
+    faults: FaultsCompared | None
+    """The trials of both that failed or have invalid points; ``None`` where there are none."""
+    errors: tuple[OperationErrors, ...]
+    """Those of the load and of each of several requests."""
 
     @classmethod
     def of(cls, analysis: Analysis) -> "GateAnswer | None":
@@ -72,7 +80,26 @@ class GateAnswer:
             tuple(one for one in lost if one.is_of_machine is wanted) for wanted in (False, True)
         )
         required = tuple(one for one in analysis.requirements if one.server == gate.head)
-        return cls(gate, of_head, of_machine, required)
+        sides = [(Side(gate.base, analysis, gate.base), Side(gate.head, analysis, gate.head))]
+        faults = next(compared_faults(sides, analysis.points), None)
+        errors = tuple(errors_of_load(sides, analysis.labels, analysis.points))
+        return cls(gate, of_head, of_machine, required, faults, errors)
+
+    @property
+    def has_more_faults(self) -> bool:
+        """Whether trials of the head failed, or had invalid points, and fewer of the base did."""
+        return self.faults is not None and self.faults.is_regression(self.gated.false_alarms)
+
+    @property
+    def failed_errors(self) -> tuple[OperationErrors, ...]:
+        """Those that are shown to have grown, at the error rate of the gate."""
+        return tuple(
+            one
+            for one in self.errors
+            if one.is_regression(self.gated.least)
+            and one.adjusted_p_value is not None
+            and one.adjusted_p_value <= self.gated.false_alarms
+        )
 
     @property
     def failed_requirements(self) -> tuple[JudgedRequirement, ...]:
@@ -91,7 +118,7 @@ class GateAnswer:
             return Outcome.FAILED
         if not self.gated.measures:
             return None
-        if self.failed_requirements:
+        if self.has_more_faults or self.failed_errors or self.failed_requirements:
             return Outcome.FAILED
         is_open = self.disturbed or self.gated.undecided or self.open_requirements
         return Outcome.UNDECIDED if is_open else Outcome.PASSED

@@ -90,6 +90,8 @@ class GatedRun:
     """Those with figures of both."""
     not_measured: list[str]
     """The names of those without, of requests as in ``p99 of "GET /json"``."""
+    pairs: int
+    """The blocks in which both have a figure of any measure."""
 
     @property
     def regressions(self) -> list[GatedMeasure]:
@@ -131,11 +133,13 @@ def gated(
     """Return what a gate says after this many whole blocks; ``records`` are those that count."""
     known = measures(kind)
     found, missing = [], []
+    has_pair = np.zeros(blocks, dtype=bool)
     for request, name in _gated_names(record):
         if name not in known:
             continue
         measure = known[name] if request is None else measure_of(kind, request, name)
         worse = _worse_by_block(record, measure, records, blocks)
+        has_pair |= np.isfinite(worse)
         if np.isfinite(worse).any():
             found.append(_measured(record, known[name], request, worse))
         else:
@@ -149,6 +153,7 @@ def gated(
         false_alarms=plan_of(record).false_alarms,
         measures=found,
         not_measured=missing,
+        pairs=int(has_pair.sum()),
     )
 
 
@@ -214,13 +219,13 @@ def has_time_left(record: GateRecord, records: Iterable[PointRecord | FailureRec
 def _measured(record: GateRecord, measure: Measure, request: str | None, worse: Array) -> GatedMeasure:
     plan = plan_of(record, measure, request)
     judged = judge(plan, worse)
-    sd = judged.last.sd
+    sd, share = judged.last.sd, float(np.isfinite(worse).mean())
     return GatedMeasure(
         measure=measure.name,
         answer=judged.answer,
         first=judged.first,
         confirmation=judged.confirmation,
-        more_blocks=more_blocks(plan, judged) if judged.answer == "open" else None,
+        more_blocks=more_blocks(plan, judged, share) if judged.answer == "open" else None,
         smallest_seen=None if sd is None else worse_share(measure, smallest_seen(plan, sd)),
         request=request,
     )

@@ -10,7 +10,7 @@ from loadcurve.result.measures import (
     statistic_of,
 )
 from loadcurve.result.operations import error_count, operation_of
-from loadcurve.result.outcomes import REASONS
+from loadcurve.result.outcomes import REASONS, Reason
 from loadcurve.result.records import FailureRecord, PointRecord
 from loadcurve.stats.capacity import Observation
 from loadcurve.stats.slo import (
@@ -35,6 +35,15 @@ MACHINES_DOING = {code for code, row in REASONS.items() if row.invalid} - SERVER
 """Reasons of an invalid verdict that are ours or the machine's: such a point says nothing of the server."""
 DEATHS = frozenset({"died", "out_of_memory"})
 """Reasons of a failure where the server did not survive."""
+
+
+def servers_fault(record: PointRecord) -> Reason | None:
+    """Return what the server did that makes a point invalid; ``None`` where that may be the generator."""
+    reasons = record.load.verdict.reasons
+    codes = {reason.code for reason in reasons}
+    if is_usable(record) or codes & GENERATOR_FAULTS:
+        return None
+    return next((reason for reason in reasons if reason.code in SERVER_FAULTS), None)
 
 
 def limited_value(limit: Limit, record: PointRecord) -> float | None:
@@ -74,10 +83,8 @@ def observed(record: PointRecord, load: float, objective: Objective) -> Observat
     rate = record.load.rate_rps.answered
     if not is_usable(record):
         said = dict.fromkeys(reason.code for reason in record.load.verdict.reasons)
-        codes = set(said)
-        is_servers_doing = bool(codes & SERVER_FAULTS) and not codes & GENERATOR_FAULTS
         why = f"the point is invalid ({', '.join(said)})" if said else "the point is invalid"
-        if is_servers_doing:
+        if servers_fault(record) is not None:
             return Observation(load, holds=False, values=values, throughput_rps=rate, why_failed=why)
         if is_late_alone(record):
             open_question = why_undecided(record, objective, values)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from loadcurve.analysis.curves import Curve, CurvePoint
-from loadcurve.analysis.limits import DEATHS, GENERATOR_FAULTS, SERVER_FAULTS
+from loadcurve.analysis.limits import DEATHS, servers_fault
 from loadcurve.loads.values import Point
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import Measure, is_usable, measures, point_key
@@ -215,12 +215,10 @@ def _fault(run: Run, server: str, point: Point) -> str | None:
     """Return what the server has done that keeps nothing at a point: answered wrongly, or not survived."""
     key = point_key(point)
     for record in run.points:
-        if record.server != server or point_key(record.point) != key or is_usable(record):
+        if record.server != server or point_key(record.point) != key:
             continue
-        reasons = record.load.verdict.reasons
-        codes = {reason.code for reason in reasons}
-        if codes & SERVER_FAULTS and not codes & GENERATOR_FAULTS:
-            return next(reason.text for reason in reasons if reason.code in SERVER_FAULTS)
+        if (reason := servers_fault(record)) is not None:
+            return reason.text
     for failure in run.failures:
         is_here = failure.point is None or point_key(failure.point) == key
         if failure.server == server and is_here and failure.reason.code in DEATHS:

@@ -51,10 +51,10 @@ class Comparison:
 
     @property
     def passes(self) -> bool:
-        """Whether no regression was shown and no figure that the base has is missing."""
+        """Whether no regression was shown, no more trials failed, and no figure of the base is missing."""
         is_lost = self.data["lost"] or any(one["lost"] for one in self.data["missing"])
-        is_worse = self.data["regressions"] or self.data["error_regressions"]
-        return not is_worse and not is_lost
+        kinds = ("regressions", "error_regressions", "fault_regressions")
+        return not is_lost and not any(self.data[kind] for kind in kinds)
 
     def __repr__(self) -> str:
         """Return how many ratios there are, and how many show a difference."""

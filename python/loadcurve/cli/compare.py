@@ -32,6 +32,7 @@ from loadcurve.report.comparison import (
     unusable_in_words,
 )
 from loadcurve.report.comparison_errors import errors_of_requests_in_words
+from loadcurve.report.comparison_faults import faults_in_words
 from loadcurve.report.comparison_formats import (
     comparison_junit,
     comparison_markdown,
@@ -175,9 +176,12 @@ def _judge(gate: Gate, options: GateOptions, printed: ComparisonFormat) -> int:
     talk = new_console(stderr=True)
     share = f"{100 * gate.least:g} %"
     worse = [*changes_in_words(gate.regressions), *errors_of_requests_in_words(gate.errors)]
+    lost_servers = {one.server for one in gate.lost}
+    faults = faults_in_words(one for one in gate.faults if one.server not in lost_servers)
     failing = [
         (f"worse by {share} or more:", worse),
         ("usable in BASE and without a usable figure in NEW:", unusable_in_words(gate.lost)),
+        ("faults in more trials than of BASE:", faults),
     ]
     if printed == "text" and gate.outcome is Outcome.FAILED:
         talk.print(Text(gate_in_words(gate)))

@@ -228,7 +228,7 @@ def _judged(run: "Run", answer: GateAnswer, given: GateGiven, talk: Console) -> 
     """Return the exit code; raises NothingMeasured where there is nothing to compare."""
     if answer.outcome is None:
         raise NothingMeasured(_why_nothing(run, answer))
-    if answer.outcome is Outcome.FAILED and answer.lost:
+    if answer.outcome is Outcome.FAILED and (answer.lost or answer.has_more_faults):
         _tell_log(run.failures, answer.gated.head, talk)
     return exit_code_of(answer.outcome, is_strict=given.is_strict)
 

@@ -21,6 +21,7 @@ from loadcurve.loads.values import Point
 from loadcurve.report import text
 from loadcurve.report.column import WORDS, Column, Layout
 from loadcurve.report.comparison_errors import errors_in_words, errors_json, estimate_json
+from loadcurve.report.comparison_faults import faults_in_words, faults_json, more_faults_in_words
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.leader import first_named
 from loadcurve.report.terminal_tables import column_table, server_column
@@ -52,6 +53,7 @@ def comparison_lines(comparison: RunComparison) -> RenderableType:
     parts: list[RenderableType] = [*_what_differs(comparison), _ratios(comparison), Text()]
     parts += _of_operations(comparison.operations)
     parts += [Text(words) for words in errors_in_words(comparison)]
+    parts += [Text(words) for words in faults_in_words(comparison.faults)]
     parts += [Text(words) for words in resources_in_words(comparison.resources)]
     cautions = [*(one.words for one in comparison.not_computed), *trust_in_words(comparison)]
     said = [Text(words, style="yellow") for words in cautions]
@@ -111,6 +113,8 @@ def gate_in_words(gate: Gate) -> str:
     match gate.outcome:
         case Outcome.FAILED if gate.regressions or gate.errors:
             return f"Regression: something is shown to be worse by {share} or more."
+        case Outcome.FAILED if gate.faults and not gate.lost:
+            return f"Failed: {units.listing(map(more_faults_in_words, gate.faults))}."
         case Outcome.FAILED if gate.lost_figures and not gate.lost:
             return "Failed: the base has figures that the other side has not."
         case Outcome.FAILED:
@@ -224,6 +228,7 @@ def comparison_json(comparison: RunComparison, gate: Gate | None) -> dict[str, A
         "points": [_change_json(change) for change in comparison.points],
         "operations": [_change_json(change) for change in comparison.operations],
         "errors": list(map(errors_json, comparison.errors)),
+        "faults": list(map(faults_json, comparison.faults)),
         "resources": [_change_json(change) for change in comparison.resources],
         "servers_in_one_run": list(comparison.servers_in_one),
         "points_in_one_run": list(comparison.points_in_one),
@@ -245,6 +250,7 @@ def comparison_json(comparison: RunComparison, gate: Gate | None) -> dict[str, A
         "not_computed": [asdict(one) for one in comparison.not_computed],
         "regressions": None if gate is None else list(map(_change_json, gate.regressions)),
         "error_regressions": None if gate is None else list(map(errors_json, gate.errors)),
+        "fault_regressions": None if gate is None else list(map(faults_json, gate.faults)),
         "undecided": None if gate is None else list(map(_change_json, gate.undecided)),
     }
 

@@ -26,6 +26,7 @@ from loadcurve.report.comparison import (
     why_undecided,
 )
 from loadcurve.report.comparison_errors import errors_in_words, errors_of_requests_in_words, title_of
+from loadcurve.report.comparison_faults import add_faults, faults_in_words
 from loadcurve.report.markdown import escaped, listed, table_of_words
 from loadcurve.report.suite import as_junit
 from loadcurve.units import ABSENT
@@ -43,6 +44,7 @@ def comparison_markdown(comparison: RunComparison, gate: Gate | None) -> str:
         *_table(comparison),
     ]
     blocks += listed(map(escaped, errors_in_words(comparison)))
+    blocks += listed(map(escaped, faults_in_words(comparison.faults)))
     blocks += listed(map(escaped, resources_in_words(comparison.resources)))
     blocks += [escaped(words) for words in (*trust_in_words(comparison), *unusable_base_in_words(comparison))]
     if not comparison.changes:
@@ -78,6 +80,7 @@ def comparison_junit(comparison: RunComparison, gate: Gate) -> str:
             if errors in gate.errors:
                 (said,) = errors_of_requests_in_words([errors], comparison.arms or ("base", "new"))
                 SubElement(case, "failure", message=said)
+    add_faults(suite, ((one, one in gate.faults) for one in comparison.faults))
     for one in comparison.missing:
         tag = "failure" if one.is_lost else "skipped"
         SubElement(_case(suite, one), tag, message=f"no figure: {one.reason}")

@@ -21,6 +21,8 @@ from loadcurve.report.charts.figure import Figure
 from loadcurve.report.charts.ratios import Side, WorseBy, worse_figure
 from loadcurve.report.column import FIGURES, NAMES, WRAPPED, Column
 from loadcurve.report.comparison import comparison_json, resources_in_words, unusable_in_words
+from loadcurve.report.comparison_errors import errors_of_requests_in_words, title_of
+from loadcurve.report.comparison_faults import add_faults, faults_in_words, more_faults_in_words
 from loadcurve.report.markdown import escaped, listed, table_lines
 from loadcurve.report.requirements import (
     RequirementRow,
@@ -43,7 +45,10 @@ def gate_sentences(analysis: Analysis, gate: GateAnswer) -> list[str]:
     """Return the answer, what it rests on, its error rate and what it could have seen, a sentence each."""
     return [
         gate_in_words(analysis.load_kind, gate),
+        *_beside_failure(analysis.load_kind, gate),
         *_required(analysis, gate),
+        *faults_in_words([gate.faults] if gate.faults else []),
+        *map(sentence, _errors(gate)),
         *(sentence(f"Without a usable figure: {one}") for one in unusable_in_words(gate.lost)),
         *(
             sentence(f"Not measured, because of the machine: {one}")
@@ -58,21 +63,12 @@ def gate_sentences(analysis: Analysis, gate: GateAnswer) -> list[str]:
 
 def gate_in_words(kind: LoadKind, gate: GateAnswer) -> str:
     """Return what a gate comes to, in a sentence."""
-    found, share = gate.gated, f"{100 * gate.gated.least:g} %"
+    found = gate.gated
     match gate.outcome:
         case None:
             return f"No block has figures of both {found.base} and {found.head}."
-        case Outcome.FAILED if found.regressions:
-            named = [
-                f"{_title(kind, one)} is worse by {_interval(kind, one, one.last)}"
-                for one in found.regressions
-            ]
-            return f"Regression of {share} or more, in two draws: of {found.head}, {units.listing(named)}."
-        case Outcome.FAILED if gate.lost:
-            return "Failed: what had usable figures has none now."
         case Outcome.FAILED:
-            count = units.plural(len(gate.failed_requirements), "requirement")
-            return f"Failed: {found.head} does not keep {count} of the study."
+            return _failed(kind, gate)
         case Outcome.UNDECIDED if not (found.undecided or gate.disturbed):
             count = units.plural(len(gate.open_requirements), "requirement")
             kept = f"whether {found.head} keeps {count} of the study"
@@ -83,12 +79,30 @@ def gate_in_words(kind: LoadKind, gate: GateAnswer) -> str:
             assert_never(never)
 
 
+def _failed(kind: LoadKind, gate: GateAnswer) -> str:
+    """Return the weightiest of what fails a gate."""
+    found, share = gate.gated, f"{100 * gate.gated.least:g} %"
+    if found.regressions:
+        named = [
+            f"{_title(kind, one)} is worse by {_interval(kind, one, one.last)}" for one in found.regressions
+        ]
+        return f"Regression of {share} or more, in two draws: of {found.head}, {units.listing(named)}."
+    if gate.lost:
+        return "Failed: what had usable figures has none now."
+    if gate.has_more_faults and gate.faults is not None:
+        return f"Failed: {more_faults_in_words(gate.faults)}."
+    if gate.failed_errors:
+        return f"Failed: {found.head} has a greater share of errors than {found.base}."
+    count = units.plural(len(gate.failed_requirements), "requirement")
+    return f"Failed: {found.head} does not keep {count} of the study."
+
+
 def _by_blocks(kind: LoadKind, gate: GateAnswer) -> str:
     """Return what the blocks say of a regression where they show none."""
     found, share = gate.gated, f"{100 * gate.gated.least:g} %"
     if found.undecided:
         return (
-            f"Not decided: {units.plural(found.blocks, 'block')} neither show nor rule out a regression "
+            f"Not decided: {_blocks_in_words(gate)} neither show nor rule out a regression "
             f"of {share} in {units.listing(_title(kind, one) for one in found.undecided)}; {_more(gate)}."
         )
     if gate.disturbed:
@@ -97,8 +111,25 @@ def _by_blocks(kind: LoadKind, gate: GateAnswer) -> str:
 
 
 def _regression_ruled_out(gate: GateAnswer) -> str:
-    blocks = units.plural(gate.gated.blocks, "block")
-    return f"regression of {100 * gate.gated.least:g} % or more, after {blocks}"
+    return f"regression of {100 * gate.gated.least:g} % or more, after {_blocks_in_words(gate)}"
+
+
+def _blocks_in_words(gate: GateAnswer) -> str:
+    """Return ``19 blocks``, and how many of them say something where that is not each."""
+    found = gate.gated
+    blocks = units.plural(found.blocks, "block")
+    return blocks if found.pairs == found.blocks else f"{blocks} ({found.pairs} with figures of both)"
+
+
+def _beside_failure(kind: LoadKind, gate: GateAnswer) -> Iterator[str]:
+    """Yield what the blocks say where something else than their figures fails the gate."""
+    if gate.outcome is Outcome.FAILED and not (gate.lost or gate.gated.regressions):
+        yield _by_blocks(kind, gate)
+
+
+def _errors(gate: GateAnswer) -> list[str]:
+    differing = (one for one in gate.errors if one.differs)
+    return errors_of_requests_in_words(differing, (gate.gated.base, gate.gated.head))
 
 
 def _required(analysis: Analysis, gate: GateAnswer) -> Iterator[str]:
@@ -106,8 +137,6 @@ def _required(analysis: Analysis, gate: GateAnswer) -> Iterator[str]:
     rows = _requirements(analysis, gate)
     if not rows:
         return
-    if gate.outcome is Outcome.FAILED and not (gate.lost or gate.gated.regressions):
-        yield _by_blocks(analysis.load_kind, gate)
     yield f"What the study requires of {gate.gated.head}: {requirements_in_words(rows)}."
     yield from (requirement_in_words(row) for row in rows if row.judged.outcome != "held")
 
@@ -164,7 +193,8 @@ def _rates(gate: GateAnswer) -> Iterator[str]:
             f"{_share(found.smallest_seen)} or more."
         )
     )
-    by = " by a regression" if gate.required else ""
+    # Each of these can fail a gate, too, at another error rate.
+    by = " by a regression" if gate.required or gate.faults or _errors(gate) else ""
     yield f"Of gates of equal builds at most {100 * found.false_alarms:g} % fail{by}.{seen}"
 
 
@@ -349,6 +379,12 @@ def add_gate(suite: Element, analysis: Analysis, gate: GateAnswer) -> None:
             SubElement(case, "failure", message=said)
         elif one.answer == "open":
             SubElement(case, "skipped", message=f"not decided: {said}")
+    add_faults(suite, [(gate.faults, gate.has_more_faults)] if gate.faults and gate.gated.measures else [])
+    for errors in gate.failed_errors:
+        name = f"{title_of(errors)} over the whole curve"
+        case = SubElement(suite, "testcase", classname=gate.gated.head, name=name)
+        (said,) = errors_of_requests_in_words([errors], (gate.gated.base, gate.gated.head))
+        SubElement(case, "failure", message=said)
     if gate.outcome is None:
         # A suite without tests would be a green one.
         case = SubElement(suite, "testcase", classname=gate.gated.head, name="figures of both")

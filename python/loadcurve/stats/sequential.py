@@ -178,10 +178,11 @@ def _confirmed(plan: GatePlan, worse: Array, begun_after: int, of_first: GateDra
     return Judged(answer, of_first, second.after(place, shown_by, out_by), int(places[place - 1]) + 1)
 
 
-def more_blocks(plan: GatePlan, judged: Judged) -> int | None:
+def more_blocks(plan: GatePlan, judged: Judged, share: float = 1.0) -> int | None:
     """Return about how many more blocks would decide a measure if its mean and spread stay as they are.
 
-    ``None`` where that would be more than :data:`MORE_MAX`, or nothing is known of the spread.
+    ``share`` is that of the blocks which have a figure of both sides: the others decide nothing. ``None``
+    where that would be more than :data:`MORE_MAX`, or nothing is known of the spread.
     """
     draw = judged.last
     if draw.sd is None:
@@ -193,6 +194,7 @@ def more_blocks(plan: GatePlan, judged: Judged) -> int | None:
     more = max(1, math.ceil(needed) - draw.blocks)
     if is_first and draw.mean >= plan.least:
         more += math.ceil((_last_error(SHOWN_LEVEL, plan.blocks) * draw.sd / distance) ** 2)
+    more = math.ceil(more / share)
     return more if more <= MORE_MAX else None
 
 

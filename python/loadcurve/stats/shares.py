@@ -155,6 +155,22 @@ def share_interval(counted: CountedShare, confidence: float = CONFIDENCE) -> Est
     return Estimate(counted.value, low, high, n, method)
 
 
+def greater_share_p_value(new: tuple[int, int], base: tuple[int, int]) -> float:
+    """Return how often chance alone gives the new side as great a part of all parts, by Fisher's exact test.
+
+    Each side is a part and its whole. The test is one-sided: the parts are drawn from both wholes together
+    without replacement, so that the number of those on the new side is hypergeometric (Fisher, "Statistical
+    Methods for Research Workers", 5th edition, 1934, section 21.02).
+    """
+    (part, whole), (base_part, base_whole) = new, base
+    parts = part + base_part
+    ways = sum(
+        math.comb(whole, count) * math.comb(base_whole, parts - count)
+        for count in range(part, min(parts, whole) + 1)
+    )
+    return ways / math.comb(whole + base_whole, parts)
+
+
 def _zero_of(falling: Callable[[float], float]) -> float:
     """Return where a function of a quantile, which falls, is zero."""
     low, high = 0.0, _QUANTILE_MAX
