@@ -19,7 +19,7 @@ from loadcurve.stats.claims import (
     rising,
     within,
 )
-from loadcurve.stats.interval import Estimate, geometric_interval, inverse
+from loadcurve.stats.interval import Estimate, geometric_interval
 from loadcurve.stats.peak import greatest
 
 STUDIES = 400
@@ -88,8 +88,8 @@ def test_a_figure_is_level_where_every_place_is_within_the_margin_of_the_first()
 @given(st.floats(1e-3, 1e3), st.floats(1.0, 10.0))
 def test_the_inverse_of_a_ratio_exchanges_its_ends(value, spread):
     ratio = Estimate(value, value / spread, value * spread, 5, "given")
-    assert inverse(inverse(ratio)).low == pytest.approx(ratio.low)
-    assert inverse(ratio).low == pytest.approx(1 / ratio.high)
+    assert ratio.inverted.inverted.low == pytest.approx(ratio.low)
+    assert ratio.inverted.low == pytest.approx(1 / ratio.high)
 
 
 ratios = st.builds(
@@ -107,7 +107,7 @@ curves = st.integers(2, 5).flatmap(
 
 @given(ratios, margins)
 def test_of_two_servers_only_one_is_greater(ratio, margin):
-    both = {above_one(ratio, margin), above_one(inverse(ratio), margin)}
+    both = {above_one(ratio, margin), above_one(ratio.inverted, margin)}
     assert both in ({"replicated", "not_replicated"}, {"not_replicated"}, {"cannot_tell"})
 
 

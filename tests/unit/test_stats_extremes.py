@@ -12,7 +12,7 @@ from loadcurve.report.leader import leader_words
 from loadcurve.report.ranking_words import in_words
 from loadcurve.result.measures import THROUGHPUT
 from loadcurve.stats.independent import IndependentRatio
-from loadcurve.stats.interval import Estimate, inverse
+from loadcurve.stats.interval import Estimate
 from loadcurve.stats.ranking import rank
 
 FIGURES = st.floats(1e-320, 1e308, allow_subnormal=True)
@@ -22,7 +22,7 @@ TABLES = st.integers(1, 4).flatmap(
 
 
 def assert_finite(estimate: Estimate | None) -> None:
-    for one in [] if estimate is None else [estimate, inverse(estimate)]:
+    for one in [] if estimate is None else [estimate, estimate.inverted]:
         assert all(end is None or math.isfinite(end) for end in (one.value, one.low, one.high))
 
 

@@ -11,7 +11,7 @@ from loadcurve.analysis.ranking import RunRanking
 from loadcurve.loads.values import Point
 from loadcurve.result.measures import Measure, measures
 from loadcurve.result.several import LoadOfSeveral, SeveralLoadsRecord, read_loads
-from loadcurve.stats.interval import Estimate, inverse
+from loadcurve.stats.interval import Estimate
 from loadcurve.stats.ranking import Ranking
 
 COMPARED = ("throughput", "p50", "p99", "cpu_per_request_us")
@@ -155,5 +155,5 @@ def _ratio(ranking: Ranking, load: LoadOfSeveral) -> Estimate | None:
         if (pair.first, pair.second) == (load.together, load.server):
             return pair.ratio
         if (pair.first, pair.second) == (load.server, load.together):
-            return None if pair.ratio is None else inverse(pair.ratio)
+            return None if pair.ratio is None else pair.ratio.inverted
     return None

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from loadcurve.stats.interval import CONFIDENCE, Estimate, interval_of_logarithms, inverse
+from loadcurve.stats.interval import CONFIDENCE, Estimate, interval_of_logarithms
 from loadcurve.stats.peak import Greatest
 
 Outcome = Literal["replicated", "not_replicated", "cannot_tell"]
@@ -117,7 +117,7 @@ def falling(rows: Sequence[Sequence[float]], margin: float) -> Trend:
     mirrored = rising([[1 / value for value in row] for row in rows], margin)
     step = mirrored.contrary_step
     return Trend(
-        mirrored.outcome, inverse(mirrored.ratio), None if step is None else (step[0], inverse(step[1]))
+        mirrored.outcome, mirrored.ratio.inverted, None if step is None else (step[0], step[1].inverted)
     )
 
 

@@ -30,7 +30,10 @@ class Estimate:
 
     @property
     def inverted(self) -> "Estimate":
-        """The estimate of the inverse of a positive quantity: that of B over A for one of A over B."""
+        """The estimate of the inverse of a positive quantity: that of B over A for one of A over B.
+
+        An end of zero bounds nothing on the other side.
+        """
         low, high = (None if not end else 1 / end for end in (self.high, self.low))
         return replace(self, value=1 / self.value, low=low, high=high)
 
@@ -43,12 +46,6 @@ class Estimate:
         if self.low is None or self.high is None or self.value <= 0:
             return None
         return max(self.high / self.value - 1, 1 - self.low / self.value)
-
-
-def inverse(ratio: Estimate) -> Estimate:
-    """Return the ratio with its sides exchanged; an end of zero bounds nothing on the other side."""
-    low, high = (1 / end if end else None for end in (ratio.high, ratio.low))
-    return replace(ratio, value=1 / ratio.value, low=low, high=high)
 
 
 def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
