@@ -136,3 +136,7 @@ def test_a_long_name_loses_its_middle_and_a_short_one_nothing():
 )
 def test_names_that_differ_stay_different(names, short):
     assert [*text.shortened(names, 16).values()] == short
+
+
+def test_titles_are_counted_in_the_order_in_which_they_are_known():
+    assert text.counted(["held", "failed", "held"], ["failed", "not decided", "held"]) == "1 failed, 2 held"

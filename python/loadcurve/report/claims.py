@@ -50,8 +50,7 @@ def claim_rows(analysis: Analysis) -> list[ClaimRow]:
 
 def outcomes_in_words(rows: Sequence[ClaimRow]) -> str:
     """Return how many claims have each outcome, such as ``2 replicated, 1 cannot be told here``."""
-    counts = {title: sum(row.title == title for row in rows) for title in OUTCOMES.values()}
-    return ", ".join(f"{count} {title}" for title, count in counts.items() if count)
+    return text.counted((row.title for row in rows), OUTCOMES.values())
 
 
 @dataclass(frozen=True, slots=True)

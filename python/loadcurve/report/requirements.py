@@ -65,8 +65,7 @@ def requirement_rows(analysis: Analysis) -> list[RequirementRow]:
 
 def requirements_in_words(rows: Sequence[RequirementRow]) -> str:
     """Return how many requirements have each outcome, such as ``1 failed, 2 held``."""
-    counts = {title: sum(row.title == title for row in rows) for title in OUTCOMES.values()}
-    return ", ".join(f"{count} {title}" for title, count in counts.items() if count)
+    return text.counted((row.title for row in rows), OUTCOMES.values())
 
 
 def requirement_in_words(row: RequirementRow) -> str:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -222,6 +223,12 @@ def moment(iso: str) -> str:
     except ValueError:
         return iso
     return f"{known:%Y-%m-%d %H:%M} UTC"
+
+
+def counted(titles: Iterable[str], known: Iterable[str]) -> str:
+    """Return how often each known title is there, such as ``1 failed, 2 held``."""
+    counts = Counter(titles)
+    return ", ".join(f"{counts[title]} {title}" for title in dict.fromkeys(known) if counts[title])
 
 
 def evenly(items: Sequence[Item], most: int) -> list[Item]:
