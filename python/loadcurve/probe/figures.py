@@ -23,6 +23,18 @@ def figure(path: str) -> Figure:
     return take
 
 
+def time_of_cpu(number: int, part: str) -> Figure:
+    """Return what takes a time of one CPU, such as ``user_s``, from a sample."""
+
+    def take(sample: Sample) -> float | None:
+        if sample.cpus is None or number not in sample.cpus.cpu:
+            return None
+        times_s: list[float] = getattr(sample.cpus, part)
+        return times_s[sample.cpus.cpu.index(number)]
+
+    return take
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """The time from ``start_s`` to ``end_s`` on the monotonic clock."""

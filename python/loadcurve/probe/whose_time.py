@@ -6,7 +6,7 @@ from typing import Final
 
 from loadcurve.host.process_times import ProcessUse
 from loadcurve.host.strangers import kernel_threads_s, named
-from loadcurve.probe.figures import Figure, Track, Window
+from loadcurve.probe.figures import Track, Window, time_of_cpu
 from loadcurve.probe.samples import Sample
 from loadcurve.result.cpu_time import Spent, divided
 from loadcurve.result.probe import ProbeRecord
@@ -60,15 +60,5 @@ def with_cpu_time(
 
 def _grown(samples: Sequence[Sample], window: Window, cpus: Collection[int], part: str) -> float | None:
     """Return by how much a time of some CPUs together grew; ``None`` where one of them was not read."""
-
-    def time(number: int) -> Figure:
-        def taken(sample: Sample) -> float | None:
-            if sample.cpus is None or number not in sample.cpus.cpu:
-                return None
-            values: list[float] = getattr(sample.cpus, part)
-            return values[sample.cpus.cpu.index(number)]
-
-        return taken
-
-    grown = [Track(samples, time(cpu)).growth(window) for cpu in cpus]
+    grown = [Track(samples, time_of_cpu(cpu, part)).growth(window) for cpu in cpus]
     return sum(one for one in grown if one is not None) if all(one is not None for one in grown) else None

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from loadcurve.probe import programs
-from loadcurve.probe.figures import Figure, Track, Window, figure
+from loadcurve.probe.figures import Track, Window, figure, time_of_cpu
 from loadcurve.probe.folding import Gauge, gauge, most_by_state, pauses_in
 from loadcurve.probe.processor import (
     CPU_INCOMPLETE,
@@ -13,7 +13,7 @@ from loadcurve.probe.processor import (
     children_are_forgotten,
     processor_time,
 )
-from loadcurve.probe.samples import CpusSample, PressureSample, Sample, SocketsSample, TcpSample
+from loadcurve.probe.samples import PressureSample, Sample, SocketsSample, TcpSample
 from loadcurve.probe.series import series_of
 from loadcurve.result.cpu_time import Throttling
 from loadcurve.result.outcomes import Caveat
@@ -138,10 +138,7 @@ def _cpus(samples: Sequence[Sample], window: Window) -> list[CpuUse] | None:
 
 
 def _cpu(samples: Sequence[Sample], window: Window, number: int) -> CpuUse | None:
-    def time(part: str) -> Figure:
-        return lambda sample: None if sample.cpus is None else _time_of_cpu(sample.cpus, number, part)
-
-    grown = {part: Track(samples, time(part)).growth(window) for part in CPU_PARTS}
+    grown = {part: Track(samples, time_of_cpu(number, part)).growth(window) for part in CPU_PARTS}
     parts_s = {part: value for part, value in grown.items() if value is not None}
     whole_s = sum(parts_s.values())
     if len(parts_s) < len(CPU_PARTS) or whole_s <= 0:
@@ -152,13 +149,6 @@ def _cpu(samples: Sequence[Sample], window: Window, number: int) -> CpuUse | Non
         softirq_share=parts_s["softirq_s"] / whole_s,
         steal_share=parts_s["steal_s"] / whole_s,
     )
-
-
-def _time_of_cpu(cpus: CpusSample, number: int, part: str) -> float | None:
-    if number not in cpus.cpu:
-        return None
-    times_s: list[float] = getattr(cpus, part)
-    return times_s[cpus.cpu.index(number)]
 
 
 def _pressure(samples: Sequence[Sample], window: Window) -> PressureUse | None:
