@@ -2,11 +2,10 @@
 
 import contextlib
 import shutil
-import time
 from pathlib import Path
 from typing import Final
 
-from loadcurve.host.state import cache_folder
+from loadcurve.host.state import cache_folder, forget_old
 from loadcurve.result.archive import verified_archive
 from loadcurve.result.run_files import ARCHIVE_SUFFIX, is_archive
 
@@ -27,16 +26,8 @@ def opened(path: Path) -> Path:
         folder = kept / archive.sha256 / path.name.removesuffix(ARCHIVE_SUFFIX)
         if not folder.is_dir():
             kept.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _forget_old(kept)
+            forget_old(kept, KEPT_S, shutil.rmtree)
             archive.unpack(folder)
     with contextlib.suppress(OSError):
         folder.parent.touch()
     return folder
-
-
-def _forget_old(kept: Path) -> None:
-    oldest_s = time.time() - KEPT_S
-    for one in kept.iterdir():
-        with contextlib.suppress(OSError):
-            if one.lstat().st_mtime < oldest_s:
-                shutil.rmtree(one)

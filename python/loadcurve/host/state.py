@@ -4,6 +4,7 @@ import contextlib
 import os
 import stat
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -31,13 +32,13 @@ def is_private(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
 
 
-def forget_old(folder: Path) -> None:
-    """Remove the files of a folder that have been kept for long enough; raises ``OSError`` for the folder."""
-    oldest_s = time.time() - KEPT_S
-    for file in folder.iterdir():
+def forget_old(folder: Path, kept_s: float = KEPT_S, remove: Callable[[Path], None] = Path.unlink) -> None:
+    """Remove what has been in a folder for long enough; raises ``OSError`` for the folder itself."""
+    oldest_s = time.time() - kept_s
+    for one in folder.iterdir():
         with contextlib.suppress(OSError):
-            if file.lstat().st_mtime < oldest_s:
-                file.unlink()
+            if one.lstat().st_mtime < oldest_s:
+                remove(one)
 
 
 def _base(variable: str, default: str) -> Path:
