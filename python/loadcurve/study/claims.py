@@ -14,7 +14,7 @@ from loadcurve.toml.expected import Expected, nearest, show
 from loadcurve.toml.problems import Problem, own_problem, own_problems
 from loadcurve.toml.quantities import SHARE_IN_WORDS, Share
 from loadcurve.toml.values import Text
-from loadcurve.units import setting
+from loadcurve.units import typed
 
 Load = Annotated[int | float, Field(ge=0), Expected("a number, 0 or more")]
 Margin = Annotated[Share, Field(gt=0, lt=1), Expected(f"{SHARE_IN_WORDS}, below 100 %")]
@@ -204,9 +204,9 @@ def _inconsistencies(claim: Claim, servers: list[str], sweep: dict[str, list[flo
         if not min(loads) <= load <= max(loads):
             closest = min(loads, key=lambda value: abs(value - load))
             text = (
-                f"found {setting(load)}; expected a load within the sweep, from {setting(min(loads))} to "
-                f"{setting(max(loads))}: beyond it nothing is measured. The nearest value is "
-                f"{setting(closest)}"
+                f"found {typed(load)}; expected a load within the sweep, from {typed(min(loads))} to "
+                f"{typed(max(loads))}: beyond it nothing is measured. The nearest value is "
+                f"{typed(closest)}"
             )
             yield Problem((key,), text)
     if isinstance(claim, _ClaimOfLoads):
