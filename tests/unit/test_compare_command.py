@@ -121,6 +121,18 @@ def test_a_server_that_ends_at_its_start_does_not_pass_a_gate(runs: Command):
     assert lost_in(runs, "ended") == f"nginx at connections = 1 to 200: {failure.reason.text}."
 
 
+def test_a_run_in_which_nothing_has_started_is_no_run_under_other_conditions(runs: Command):
+    record = synthetic.run_record()
+    [failure] = [one for one in synthetic.trial_records(record) if isinstance(one, FailureRecord)]
+    at_start = [failure.model_copy(update={**dict(planned), "point": None}) for planned in record.order]
+    # What a server's settings are is known when it has started.
+    unknown = {name: one.model_copy(update={"settings": {}}) for name, one in record.servers.items()}
+    write(runs, "nothing", record.model_copy(update={"servers": unknown}), at_start)
+    assert lost_in(runs, "nothing").startswith("nginx, apache and tiny at connections = 1 to 200: the server")
+    assert "no recorded difference" in runs.run("compare", "base", "nothing").stdout
+    assert runs.run("compare", "nothing", "base", "--fail-on-regression", "5%").returncode == 4
+
+
 def test_a_server_of_another_name_does_not_pass_a_gate(runs: Command):
     record = synthetic.run_record()
     renamed = {"web" if name == "nginx" else name: one for name, one in record.servers.items()}

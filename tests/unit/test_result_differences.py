@@ -16,6 +16,7 @@ from loadcurve.result.differences import (
 from loadcurve.result.folder import Run
 from loadcurve.result.inputs import InputRecord
 from loadcurve.result.records import ContentRecord, OtherMachineRecord, ServerRecord
+from support.synthetic_run import with_records
 
 
 def with_run(base: Run, **changes: Any) -> Run:
@@ -44,6 +45,13 @@ def test_another_kernel_is_a_difference_of_the_machine(run: Run):
 def test_a_fact_that_one_of_the_runs_does_not_tell_is_a_difference(run: Run):
     other = with_run(run, host={**run.run.host, "cpu_governor": "powersave"})
     assert ConditionDifference("cpu_governor", None, "powersave", "machine") in differing(run, other)
+
+
+def test_how_loads_were_sent_is_no_difference_to_a_run_without_any(run: Run):
+    nothing = with_records(run, [])
+    assert differing(run, nothing) == differing(nothing, run) == []
+    other = with_run(nothing, loadcurve_version="0.0.1")
+    assert [one.name for one in differing(run, other)] == ["loadcurve_version"]
 
 
 def test_another_python_or_seed_is_no_difference(run: Run):

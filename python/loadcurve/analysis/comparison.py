@@ -132,7 +132,14 @@ def compare_runs(base: Analysis, new: Analysis) -> RunComparison:
         conditions=tuple(between_reported(conditions, lacking)),
         servers={
             name: tuple(
-                between_reported(server_differences(server.facts, new.run.servers[name].facts), lacking)
+                between_reported(
+                    server_differences(server.facts, new.run.servers[name].facts),
+                    # Some facts are known of a server that has started alone.
+                    (
+                        lacking[0] or name not in base.measured_servers,
+                        lacking[1] or name not in new.measured_servers,
+                    ),
+                )
             )
             for name, server in base.run.servers.items()
             if name in new.run.servers

@@ -50,6 +50,8 @@ class ConditionDifference(Difference):
 Facts = Mapping[str, Any]
 Found = TypeVar("Found", bound=Difference)
 _VERSION = "loadcurve_version"
+_OF_POINTS = frozenset({"io", "tools", "threads"})
+"""Facts of the generator that its loads record: nobody knows those of a run without any."""
 
 
 def conditions_of(run: Run) -> dict[Aspect, dict[str, Any]]:
@@ -65,12 +67,17 @@ def is_imported(conditions: Mapping[Aspect, Facts]) -> bool:
 def condition_differences(
     base: Mapping[Aspect, Facts], new: Mapping[Aspect, Facts]
 ) -> list[ConditionDifference]:
-    """Return where the conditions of two runs differ."""
+    """Return where the conditions of two runs differ; of a run without loads nobody knows theirs."""
     return [
         ConditionDifference(difference.name, difference.base, difference.new, aspect)
         for aspect, conditions in base.items()
         for difference in differences(conditions, new[aspect])
+        if not (aspect == "generator" and _is_unknown(difference))
     ]
+
+
+def _is_unknown(difference: Difference) -> bool:
+    return difference.name in _OF_POINTS and None in (difference.base, difference.new)
 
 
 def _load(run: Run) -> Mapping[str, Any]:
@@ -126,12 +133,15 @@ def _machine(run: Run) -> Mapping[str, Any]:
 
 
 def _generator(run: Run) -> Mapping[str, Any]:
+    version = run.run.loadcurve_version if run.run.imported is None else None
     loads = [record.load for record in run.points]
+    if not loads:
+        return {_VERSION: version, **dict.fromkeys(sorted(_OF_POINTS))}
     plans = [load.load for load in loads]
     threads = sorted({load.generator.threads for load in loads if load.generator.threads is not None})
     tools = [record.load.tool for record in run.points if record.load.tool is not None]
     return {
-        _VERSION: run.run.loadcurve_version if run.run.imported is None else None,
+        _VERSION: version,
         "io": sorted({plan.io for plan in plans if plan.io is not None}),
         "tools": sorted({f"{tool.name} {tool.version or ''}".strip() for tool in tools}),
         "threads": threads,
