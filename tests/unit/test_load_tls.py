@@ -113,6 +113,7 @@ def test_any_certificate_is_accepted_where_that_is_asked_for(asked):
         ((*EARLY[:1], *EARLY[3:]), "--early-data: only sent over HTTP/3; set http to 3 as well"),
         ((*EARLY, "--method", "PUT"), "--early-data: PUT requests cannot be sent as early data, "),
         ((*EARLY, "--body", "x"), "--early-data: requests with a body are not sent as early data"),
+        ((*EARLY[:3], "--tls-version", "1.2"), "--tls-version: HTTP/3 has TLS 1.3 alone"),
         (("postgresql://localhost/", "--cacert", "ca.pem"), "--cacert: this option is for web servers"),
     ],
 )

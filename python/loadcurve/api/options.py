@@ -158,7 +158,7 @@ class LoadOptions(TypedDict, total=False):
     generator: str | None
     """What sends the load: engine, or another tool of `loadcurve generators`."""
     io: Literal["auto", "uring", "epoll"] | None
-    """Kernel interface; auto takes the cheaper one available."""
+    """Kernel interface; auto takes the cheaper one. HTTP/3 has epoll alone."""
     waiting: Literal["auto", "sleep"] | None
     """How threads wait for answers; auto polls where CPUs are to spare."""
     workload: str | None

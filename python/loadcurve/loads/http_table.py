@@ -189,6 +189,8 @@ class HttpLoadTable(HttpKeys):
             return
         asked = [self.asked_for("/")] if isinstance(self.requests, LongList) else self.asked
         yield from problems_of_early_data(at, http_family(self.http), asked)
+        for problem in self.tls.problems_over(http_family(self.http)):
+            yield Problem(("load", "tls", *problem.path), problem.text)
         if self.makes_calls:
             yield from problems_of_calls(
                 self.grpc, self.http, self.requests, self.asked, self._of_streams(at)

@@ -1,11 +1,13 @@
 """What a load asks for in the handshakes of TLS."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationInfo, model_validator
 from pydantic.functional_validators import AfterValidator
 
 from loadcurve.loads.option import CommandLine
+from loadcurve.protocol import HTTP3, HttpVersion
 from loadcurve.toml.expected import Expected
 from loadcurve.toml.problems import Problem, own_problems
 from loadcurve.toml.values import from_study_folder
@@ -136,6 +138,11 @@ class TlsTable(BaseModel):
             missing, given = ("key", "certificate") if self.key is None else ("certificate", "key")
             raise own_problems([Problem((missing,), f"missing; required with the {given}")])
         return self
+
+    def problems_over(self, http: HttpVersion) -> Iterator[Problem]:
+        """Yield what of it leaves a version of HTTP without a handshake."""
+        if http == HTTP3 and self.versions and "1.3" not in self.versions:
+            yield Problem(("versions",), 'HTTP/3 has TLS 1.3 alone; add "1.3", or leave versions out')
 
     def trusting(self, verify: str) -> "TlsTable":
         """Return it with others to trust than the machine's authorities, where it says nothing of that."""
