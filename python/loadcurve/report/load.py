@@ -473,8 +473,6 @@ def _findings(result: LoadResult) -> list[str]:
             f"{events_missing.CODE.code}: {events_missing.briefly(missing)}. {events_missing.ADVICE}"
         )
     if (delayed := delayed_ack.delayed_in(result)) is not None:
-        certainty = "" if delayed.acknowledgements is not None else "likely, "
-        lines.append(
-            f"{delayed_ack.CODE.code}: {certainty}{delayed_ack.briefly(delayed)}. {delayed_ack.ADVICE}"
-        )
+        certainty = "" if delayed.is_shown else "likely, "
+        lines.append(f"{delayed_ack.CODE.code}: {certainty}{delayed_ack.briefly(delayed)}. {delayed.advice}")
     return lines
