@@ -15,7 +15,8 @@ CODE = FindingCode(
     seen_where="the median time from the first byte of an answer to its last was 35 to 50 ms although "
     "answers are no longer than two segments, and the kernel of the load (Linux) delayed at least one "
     "acknowledgement for every two answers, or does not count them, and then 190 to 250 ms as well; shown "
-    "where it counts them and some answer to the only request took less than 17.5 ms; never of streams of messages",
+    "where it counts them and some answer to the only request took less than 17.5 ms; never of "
+    "streams of messages",
     because="a second short write waits until the first is acknowledged (Nagle's algorithm, RFC 896), and "
     "receivers delay acknowledgements by 40 ms (Linux, but none at the start of a connection) or 200 ms (RFC "
     "1122 allows up to 500 ms). A server that works for as long between two parts looks the same, but does "
