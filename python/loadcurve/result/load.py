@@ -13,7 +13,7 @@ from loadcurve.record import Count, Many, Record, Time, contradiction
 from loadcurve.result.compression import CompressionResult
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.generator import Generator, Kernel, LoadMachines, ToolRecord
-from loadcurve.result.http3 import Http3Result
+from loadcurve.result.http3 import Http3Result, NumberRange
 from loadcurve.result.messages import DeliveriesResult, MessagesResult
 from loadcurve.result.outcomes import ErrorClass, Errors, OfStatus, Requests, StatusClasses, Verdict
 
@@ -156,15 +156,8 @@ class WaitedThrough(Record):
     """How long the oldest had waited at the end of the window."""
 
 
-class StreamsAllowed(Record):
+class StreamsAllowed(NumberRange):
     """How many streams at once servers have allowed on a connection (MAX_CONCURRENT_STREAMS)."""
-
-    min: Count
-    max: Count
-
-    def __str__(self) -> str:
-        """Return the number, or the least and the greatest: a server may announce one after the other."""
-        return f"{self.max:,}" if self.min == self.max else f"{self.min:,} to {self.max:,}"
 
 
 ErrorCode = Literal[
