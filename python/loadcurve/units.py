@@ -15,6 +15,9 @@ LEAST_SHARE = 1e-4
 WHOLE_RATE_MIN = 10
 """Per second; a smaller rate is shown with its decimals."""
 
+BYTES_PER_MIB: Final = 1 << 20
+BITS_PER_MBIT: Final = 1_000_000
+
 _NS_PER_MS, _NS_PER_US = 1e6, 1e3
 
 
@@ -152,7 +155,7 @@ def memory(size_bytes: float) -> str:
 
 def memory_limit(size_bytes: float) -> str:
     """Return a number of bytes in MiB or GiB."""
-    return _in_units(size_bytes / (1 << 20), 1024, ("MiB", "GiB"))
+    return _in_units(size_bytes / BYTES_PER_MIB, 1024, ("MiB", "GiB"))
 
 
 def _in_units(value: float, step: int, units: Sequence[str]) -> str:

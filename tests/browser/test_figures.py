@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from loadcurve.result.folder import Run, read_run
-from loadcurve.result.measures import BYTES_PER_MIB
+from loadcurve.units import BYTES_PER_MIB
 from support import synthetic_run as synthetic
 from support.opened_report import Opened, OpenReport, reports_in
 

@@ -10,9 +10,9 @@ from loadcurve.result.measures import PointKey, is_usable, point_key
 from loadcurve.result.probe import ProgramUse
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import Estimate, estimate_over_trials
+from loadcurve.units import BYTES_PER_MIB
 
 US_PER_MS = 1000
-BYTES_PER_MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from loadcurve.analysis.curves import Curve, CurvePoint
-from loadcurve.result.measures import BYTES_PER_MIB, Measure, PointKey, point_key
+from loadcurve.result.measures import Measure, PointKey, point_key
 from loadcurve.result.publication import (
     LINE_CHARACTERS_MAX,
     PublishedFigure,
@@ -20,6 +20,7 @@ from loadcurve.result.publication import (
 )
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.servers import estimates_of_servers
+from loadcurve.units import BYTES_PER_MIB
 
 DIGITS_OF_TRIALS: Final = 9
 DIGITS_OF_ESTIMATES: Final = 6

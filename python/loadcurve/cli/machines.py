@@ -20,10 +20,10 @@ from loadcurve.study.find import find_study
 from loadcurve.study.several import studies_in
 from loadcurve.toml.expected import nearest
 from loadcurve.toml.problems import problems_of
+from loadcurve.units import BITS_PER_MBIT
 
 NS_PER_MS = 1e6
 MIB_BITS = 20
-BITS_PER_MBIT = 1e6
 
 
 def list_command(named: Sequence[str]) -> None:

@@ -9,13 +9,12 @@ from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.result.link import InterfaceRecord, InterfaceUse
 from loadcurve.result.records import PointRecord
-from loadcurve.units import rounded
+from loadcurve.units import BITS_PER_MBIT, rounded
 
 SATURATED_SHARE = 0.9
 MISJUDGED_SHARE = 1.1
 """A link that carries more than its speed has another one than was said, like machines that may burst."""
 BITS_PER_BYTE = 8
-BITS_PER_MBIT = 1e6
 
 CODE = FindingCode(
     "link_saturated",

@@ -11,6 +11,7 @@ from loadcurve.explain.observation import Explanation, Observation, Rule, findin
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
 from loadcurve.stats.interval import mean_interval
+from loadcurve.units import BYTES_PER_MIB
 
 LEAK = FindingCode(
     "memory_grows_with_requests",
@@ -29,7 +30,6 @@ CONNECTIONS = FindingCode(
     "times",
 )
 
-BYTES_PER_MIB = 1 << 20
 LEAK_BYTES_MIN = BYTES_PER_MIB
 LEAK_SHARE_MIN = 0.02
 """Growth within a window that counts: a mebibyte and 2 %. Allocators take as much in one step."""

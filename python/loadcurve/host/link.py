@@ -13,6 +13,7 @@ import struct
 from typing import Final
 
 from loadcurve.result.link import InterfaceRecord
+from loadcurve.units import BITS_PER_MBIT
 
 MESSAGE = struct.Struct("=IHHII")
 """``struct nlmsghdr``: length, type, flags, number, sender."""
@@ -37,7 +38,6 @@ DRIVER_NAME: Final = slice(4, 36)
 SPEED_LOW, SPEED_HIGH = (12, "=H"), (28, "=H")
 """Where in ``struct ethtool_cmd`` the two halves of a speed in Mbit/s are."""
 SPEEDS_UNKNOWN = {0, 0xFFFF, 0xFFFF_FFFF}
-BITS_PER_MBIT = 1_000_000
 LARGE_RECEIVE = 1 << 15
 OFFLOADS = {
     "rx-checksumming": 0x14,

@@ -13,10 +13,11 @@ from loadcurve.report.charts.time import PROBE_PANELS, Panel, panels
 from loadcurve.report.columns import Columns, columns, columns_of
 from loadcurve.result.folder import Run
 from loadcurve.result.load import LoadResult
-from loadcurve.result.measures import BYTES_PER_MIB, PointKey, point_key
+from loadcurve.result.measures import PointKey, point_key
 from loadcurve.result.pauses import Pauses
 from loadcurve.result.probe import ProbeSeries
 from loadcurve.result.records import PointRecord
+from loadcurve.units import BYTES_PER_MIB
 
 MOST_DRAWN = 40
 """Of each side the longest this many are drawn."""

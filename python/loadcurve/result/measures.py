@@ -9,11 +9,11 @@ from loadcurve.loads.kinds import WEB, LoadKind
 from loadcurve.loads.values import Point
 from loadcurve.result.distribution import Distribution
 from loadcurve.result.records import LOAD_PHASE, PointRecord
+from loadcurve.units import BYTES_PER_MIB
 
 Better = Literal["higher", "lower"]
 
 BYTES_PER_KIB = 1 << 10
-BYTES_PER_MIB = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)

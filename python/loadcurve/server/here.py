@@ -31,6 +31,7 @@ from loadcurve.server.settings import fit_to_cpus
 from loadcurve.server.several import Sign
 from loadcurve.server.signs import Life, OpenPort, OpenSocket
 from loadcurve.server.transport import Transport
+from loadcurve.units import BYTES_PER_MIB
 
 PORT_ATTEMPTS = 5
 FIRST_WAIT_S = 0.005
@@ -46,7 +47,6 @@ ONLY_OTHER_PORT_S = 10.0
 FAILURE_LOG_LINES = 20
 PORT_TAKEN_WORDS = (os.strerror(errno.EADDRINUSE).lower(), "connection in use")
 """By which a server says that another program has its port: the system's words, and Gunicorn's."""
-MIB = 1 << 20
 
 
 def free_port(address: str = LOOPBACK) -> int:
@@ -397,7 +397,7 @@ class Server(LiveServer):
         use, limit_bytes = self.limit_use(), self.found.limits.memory_bytes
         if use is None or not use.oom_kills or limit_bytes is None:
             self._fail("died", text)
-        limit = f"its limit of {limit_bytes / MIB:,.6g} MiB was reached"
+        limit = f"its limit of {limit_bytes / BYTES_PER_MIB:,.6g} MiB was reached"
         self._fail(
             "out_of_memory", f"{text} The kernel had killed {use.oom_kills} of its processes: {limit}."
         )

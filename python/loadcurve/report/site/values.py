@@ -3,8 +3,8 @@
 from typing import Protocol
 
 from loadcurve import units
+from loadcurve.units import BYTES_PER_MIB
 
-BYTES_PER_MIB = 1 << 20
 _SHOWN = {"s": ("ms", 1e3), "bytes": ("MiB", 1 / BYTES_PER_MIB), "1/s": ("/s", 1.0), "": ("", 1.0)}
 _SMALL = {"server_cpu_per_request_s": ("µs", 1e6)}
 """Measures whose figures are so small that a column has another unit."""
