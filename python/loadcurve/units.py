@@ -21,6 +21,11 @@ BITS_PER_MBIT: Final = 1_000_000
 _NS_PER_MS, _NS_PER_US = 1e6, 1e3
 
 
+def cut(words: str, characters_max: int) -> str:
+    """Return a text of at most so many characters, with dots in the place of the last one where it is cut."""
+    return words if len(words) <= characters_max else f"{words[: characters_max - 1]}…"
+
+
 def plural(count: int, noun: str) -> str:
     """Return ``1 trial`` or ``3 trials``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -140,7 +140,7 @@ def test_texts_that_nobody_reads_to_the_end_are_cut():
     assert short == Text("short", style="bold")
     for one in (long, *inside.renderables, as_it_is(words)):
         assert isinstance(one, Text)
-        assert one.plain == f"{words[:CHARACTERS_MAX]}…"
+        assert one.plain == f"{words[: CHARACTERS_MAX - 1]}…"
     assert as_it_is("short").plain == "short"
 
 

@@ -51,3 +51,8 @@ def test_a_share_has_two_digits_after_it_is_rounded(share: float, shown: str):
 )
 def test_a_typed_number_has_all_its_digits_and_no_power_of_ten(value: float, shown: str):
     assert units.typed(value) == shown
+
+
+@pytest.mark.parametrize(("words", "shown"), [("", ""), ("abc", "abc"), ("abcd", "abcd"), ("abcde", "abc…")])
+def test_a_text_that_is_too_long_is_cut_to_its_bound_and_the_dots_are_part_of_it(words: str, shown: str):
+    assert units.cut(words, 4) == shown

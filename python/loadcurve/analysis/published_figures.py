@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from loadcurve import units
 from loadcurve.analysis.curves import Curve, CurvePoint
 from loadcurve.result.measures import Measure, PointKey, point_key
 from loadcurve.result.publication import (
@@ -101,7 +102,7 @@ def estimates_of_trials(points: Sequence[PublishedPoint]) -> Iterator[tuple[int,
 
 def cut(text: str) -> str:
     """Return a sentence of the run within the length that a published one has."""
-    return text if len(text) <= LINE_CHARACTERS_MAX else f"{text[: LINE_CHARACTERS_MAX - 1]}…"
+    return units.cut(text, LINE_CHARACTERS_MAX)
 
 
 def _usable(at: PublishedPoint, name: str) -> list[float]:

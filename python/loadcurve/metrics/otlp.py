@@ -11,6 +11,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 
+from loadcurve import units
 from loadcurve.errors import BadInput
 from loadcurve.metrics.collector import remember_secrets, session_with_bounds
 from loadcurve.metrics.live import METRICS, LiveLoad, Metric
@@ -39,8 +40,7 @@ class _SaidOnce(logging.Handler):
         if not self._is_said:
             self._is_said = True
             # A secret that was cut in two would not be known for one.
-            text = hidden(record.getMessage())
-            self._say(text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}…")
+            self._say(units.cut(hidden(record.getMessage()), _SHOWN_CHARACTERS))
 
 
 @contextmanager

@@ -459,8 +459,7 @@ def _left_out(comparison: RunComparison) -> Iterable[Text]:
 
 
 def _fact(value: object) -> str:
-    shown = "not reported" if value is None else str(value)
-    return shown if len(shown) <= LONGEST_FACT else f"{shown[: LONGEST_FACT - 1]}…"
+    return units.cut("not reported" if value is None else str(value), LONGEST_FACT)
 
 
 def _difference_json(difference: Difference) -> dict[str, Any]:

@@ -16,6 +16,8 @@ PROFILE_PAGE = "profile.html"
 WIDTH_PX, ROW_PX = 1020, 17
 CHARACTER_PX = 6.6
 """The width of a character of the labels."""
+LEAST_LABEL = 4
+"""A name that is cut to fewer characters says nothing."""
 MORE, LESS, SAME = (214, 69, 45), (46, 111, 182), (222, 218, 208)
 """The colours of a box: much more in the head, much less, and no difference."""
 
@@ -95,7 +97,7 @@ def _calls_in_words(pair: ProfiledPair) -> Iterator[str]:
 def _drawn(box: Box, depth: int) -> DrawnBox:
     width = box.width * WIDTH_PX
     room = int((width - 6) / CHARACTER_PX)
-    label = box.name if len(box.name) <= room else f"{box.name[: room - 1]}…" if room > 3 else ""  # noqa: PLR2004
+    label = units.cut(box.name, room) if len(box.name) <= room or room >= LEAST_LABEL else ""
     words = f"{box.name}: {_us(box.base_us)} → {_us(box.head_us)} µs per request"
     # Flames grow upwards.
     y = (depth - 1 - box.depth) * ROW_PX

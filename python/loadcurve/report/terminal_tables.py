@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.column import SERVER_WIDTH, SERVERS, Cell, Column, Layout
 
@@ -21,7 +22,7 @@ CHARACTERS_MAX = 16_384
 
 def as_it_is(words: str) -> Text:
     """Return words as they are and not as markup; what is longer than anybody reads ends in dots."""
-    return Text(words if len(words) <= CHARACTERS_MAX else f"{words[:CHARACTERS_MAX]}…")
+    return Text(units.cut(words, CHARACTERS_MAX))
 
 
 def bounded(shown: RenderableType) -> RenderableType:
@@ -31,7 +32,7 @@ def bounded(shown: RenderableType) -> RenderableType:
     if not isinstance(shown, Text) or len(shown) <= CHARACTERS_MAX:
         return shown
     short = shown.copy()
-    short.right_crop(len(short) - CHARACTERS_MAX)
+    short.right_crop(len(short) - CHARACTERS_MAX + 1)
     return short.append("…")
 
 

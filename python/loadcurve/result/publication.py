@@ -24,6 +24,7 @@ from loadcurve.result.checksum import digest, sealed, unsealed, with_checksum
 from loadcurve.result.other_formats import require_known_format
 from loadcurve.result.records import OWN_PROGRAM, RUNNING_SERVER, SINGLE_LOAD
 from loadcurve.result.trial_lines import first_problem
+from loadcurve.units import cut
 
 PUBLISHED_FORMAT: Final = "loadcurve-published/1"
 PUBLISHED_BYTES_MAX: Final = 16 * 2**20
@@ -244,7 +245,7 @@ class PublishedRun(Record):
             is_cut = "{" in server.title
             name, title = f"{server.title}-{self.run[:DIGEST_CHARACTERS] if is_cut else ''}", server.title
         else:
-            name, title = server.name, f"{server.name} ({self.title})"[:LINE_CHARACTERS_MAX]
+            name, title = server.name, cut(f"{server.name} ({self.title})", LINE_CHARACTERS_MAX)
         return server.model_copy(update={"slug": _slug_within(self.subject, name), "title": title})
 
     @property

@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from loadcurve.units import cut
+
 BEGUN_LENGTH_MIN = 3
 """Too many names begin with fewer letters."""
 FOUND_VALUE_LENGTH_MAX = 60
@@ -110,8 +112,7 @@ def show(value: object) -> str:
         return str(value)
     if value == []:
         return "an empty list"
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= FOUND_VALUE_LENGTH_MAX else f"{text[: FOUND_VALUE_LENGTH_MAX - 1]}…"
+    return cut(json.dumps(value, ensure_ascii=False, default=str), FOUND_VALUE_LENGTH_MAX)
 
 
 SLIP_RATIO = 0.9
