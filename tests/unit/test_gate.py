@@ -76,6 +76,30 @@ def test_what_is_not_confirmed_does_not_fail_and_is_reported(scripted: ScriptedR
     assert "measured again it was +0.0 %" in out
 
 
+def test_what_was_suspected_as_the_gate_ended_is_not_said_to_be_measured_again(scripted: ScriptedRun, capsys):
+    # Throughput is confirmed after eight blocks; memory, twice the base's, is known in the last four of them.
+    scripted.script.loads = {"limit": at_rates(1000), "persistent": at_rates(900)}
+    read = itertools.chain([None] * LEAST_BLOCKS, itertools.repeat(2e6))
+    scripted.script.used = {
+        "limit": lambda: {"memory_mean_bytes": 1e6},
+        "persistent": lambda: {"memory_mean_bytes": next(read)},
+    }
+    code, out = printed(scripted, capsys)
+    assert code == 3
+    assert "The first draw showed mean memory worse by +100.0 %" in out
+    assert "; the gate ended before it was measured again (0 blocks)." in out
+    assert "mean memory — " in out
+    assert "4 + 0 suspected" in out
+    analysis = analyse(scripted.run)
+    answer = GateAnswer.of(analysis)
+    assert answer is not None
+    suite = ET.fromstring(gate_junit(analysis, answer))[0]
+    (skipped,) = [
+        case.find("skipped") for case in suite if (case.get("name") or "").startswith("mean memory")
+    ]
+    assert "at first, and not measured again" in skipped.get("message")
+
+
 @pytest.mark.parametrize(("is_strict", "expected"), [(False, 0), (True, 5)])
 def test_what_blocks_do_not_decide_is_no_silent_pass(scripted: ScriptedRun, capsys, is_strict, expected):
     # In turn much better and much worse, in about 12 blocks of twice 1.15 s.

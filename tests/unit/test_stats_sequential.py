@@ -65,6 +65,14 @@ def test_what_the_second_draw_does_not_show_does_not_fail():
     assert judged.answer == "ruled_out"
 
 
+def test_what_was_not_measured_again_has_no_figure_of_that():
+    judged = judge(PLAN, around(0.1, LEAST_BLOCKS))
+    assert (judged.answer, judged.first.blocks) == ("open", LEAST_BLOCKS)
+    assert (judged.confirmation.blocks, judged.confirmation.mean) == (0, None)
+    # By the spread of the first draw the first look of the second one is enough.
+    assert more_blocks(PLAN, judged) == LEAST_BLOCKS
+
+
 def test_a_difference_that_is_shown_and_smaller_than_the_limit_is_no_regression():
     assert judge(PLAN, around(0.01, 40)).answer == "ruled_out"
 

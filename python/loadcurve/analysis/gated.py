@@ -97,7 +97,7 @@ class GatedRun:
     def regressions(self) -> list[GatedMeasure]:
         """Shown in both draws: the greatest first."""
         shown = [one for one in self.measures if one.answer == "regression"]
-        return sorted(shown, key=lambda one: one.last.mean, reverse=True)
+        return sorted(shown, key=lambda one: one.last.mean or 0.0, reverse=True)
 
     @property
     def undecided(self) -> list[GatedMeasure]:

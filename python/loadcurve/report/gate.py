@@ -36,6 +36,7 @@ from loadcurve.report.suite import as_junit
 from loadcurve.report.terminal_tables import column_table
 from loadcurve.result.measures import measures
 from loadcurve.stats.sequential import GateDraw
+from loadcurve.stats.spending import LEAST_BLOCKS
 
 COLOURS: Mapping[Outcome | None, str] = {Outcome.FAILED: "bold red", Outcome.PASSED: "bold green"}
 TITLES = ("measure", "worse by", "could see", "blocks", "answer")
@@ -147,6 +148,8 @@ def _requirements(analysis: Analysis, gate: GateAnswer) -> list[RequirementRow]:
 
 def _more(gate: GateAnswer) -> str:
     more = gate.gated.more_blocks
+    if more is None and any(one.last.blocks < LEAST_BLOCKS for one in gate.gated.undecided):
+        return "how many more blocks would do is not known from so few"
     if more is None:
         return "no reasonable number of blocks would decide it"
     return f"about {units.plural(more, 'more block')} would do, if it stays so"
@@ -155,10 +158,14 @@ def _more(gate: GateAnswer) -> str:
 def _unconfirmed(kind: LoadKind, gate: GateAnswer) -> Iterator[str]:
     for one in gate.gated.unconfirmed:
         if one.confirmation is not None:
-            yield (
-                f"The first draw showed {_title(kind, one)} worse by {_interval(kind, one, one.first)}; "
-                f"measured again it was {_interval(kind, one, one.confirmation)}."
-            )
+            said = f"The first draw showed {_title(kind, one)} worse by {_interval(kind, one, one.first)}; "
+            yield f"{said}{_again(kind, one, one.confirmation)}."
+
+
+def _again(kind: LoadKind, one: GatedMeasure, confirmation: GateDraw) -> str:
+    if not confirmation.blocks:
+        return "the gate ended before it was measured again (0 blocks)"
+    return f"measured again it was {_interval(kind, one, confirmation)}"
 
 
 def _requests(gate: GateAnswer) -> Iterator[str]:
@@ -271,6 +278,8 @@ def _answer(one: GatedMeasure) -> str:
 def _interval(kind: LoadKind, one: GatedMeasure, draw: GateDraw) -> str:
     """Return by how much a measure is worse with its interval, such as ``+5.1 % (3.9 to 6.4)``."""
     measure = measures(kind)[one.measure]
+    if draw.mean is None:
+        return units.ABSENT
     value = _percent(worse_share(measure, draw.mean))
     if draw.high is None:
         return value
@@ -375,6 +384,8 @@ def add_gate(suite: Element, analysis: Analysis, gate: GateAnswer) -> None:
         name = f"{_title(kind, one)} over the whole curve"
         case = SubElement(suite, "testcase", classname=gate.gated.head, name=name)
         said = f"worse by {_interval(kind, one, one.last)}"
+        if not one.last.blocks:
+            said = f"worse by {_interval(kind, one, one.first)} at first, and not measured again"
         if one.answer == "regression":
             SubElement(case, "failure", message=said)
         elif one.answer == "open":
@@ -419,7 +430,8 @@ def _shown(report: Report) -> GateShown | None:
         f"{gate.gated.planned} blocks."
     )
     caption = " ".join([caption, *resources_in_words(compared.resources)])
-    rows = [_worse_by(report.analysis.load_kind, one) for one in gate.gated.measures]
+    measured = [one for one in gate.gated.measures if one.last.blocks]
+    rows = [_worse_by(report.analysis.load_kind, one) for one in measured]
     grid = Grid(list(TITLES), _rows(report.analysis, gate, compared), caption)
     return GateShown(worse_figure(rows, gate.gated.least), grid)
 

@@ -72,7 +72,8 @@ class GateDraw:
 
     blocks: int
     """Those in which the measure has a figure of both."""
-    mean: float
+    mean: float | None
+    """``None`` before the first block."""
     sd: float | None
     """``None`` of fewer than two blocks."""
     low: float | None
@@ -130,7 +131,7 @@ class _Draws:
     def after(self, blocks: int, shown: Array, ruled_out: Array) -> GateDraw:
         place = blocks - 1
         if place < 0:
-            return GateDraw(0, 0.0, None, None, None)
+            return GateDraw(0, None, None, None, None)
         mean = float(self.means[place])
         return GateDraw(
             blocks,
@@ -182,16 +183,19 @@ def more_blocks(plan: GatePlan, judged: Judged, share: float = 1.0) -> int | Non
     """Return about how many more blocks would decide a measure if its mean and spread stay as they are.
 
     ``share`` is that of the blocks which have a figure of both sides: the others decide nothing. ``None``
-    where that would be more than :data:`MORE_MAX`, or nothing is known of the spread.
+    where that would be more than :data:`MORE_MAX`, or nothing is known of the spread. What a second draw has
+    not shown yet is taken from the first one.
     """
-    draw = judged.last
+    draw, measured = judged.last, judged.last.blocks
     if draw.sd is None:
+        draw = judged.first
+    if draw.sd is None or draw.mean is None:
         return None
     distance = abs(draw.mean) if draw.mean >= plan.least else plan.least - draw.mean
     is_first = judged.confirmation is None
     level = plan.shown_level if is_first and draw.mean >= plan.least else SHOWN_LEVEL
     needed = (_last_error(level, plan.blocks) * draw.sd / distance) ** 2
-    more = max(1, math.ceil(needed) - draw.blocks)
+    more = max(1, LEAST_BLOCKS - measured, math.ceil(needed) - measured)
     if is_first and draw.mean >= plan.least:
         more += math.ceil((_last_error(SHOWN_LEVEL, plan.blocks) * draw.sd / distance) ** 2)
     more = math.ceil(more / share)
