@@ -26,7 +26,7 @@ WORDS_ON_PAPER = {
     "report": ("h1", ".caption"),
     "index": ("h1", ".runs th", ".runs .started", ".asked", ".suspect", "dt"),
     "comparison": ("h1", ".caption", ".verdict.invalid", ".finding summary small"),
-    "published_run_page": ("h1", ".caption", ".verdict.invalid", ".places .place"),
+    "published_run_page": ("h1", ".caption", ".verdict.suspect", ".places .place"),
     "published_server": ("h1", ".margin", "h3 small", ".bars th", ".settings td"),
 }
 """Each page by the fixture that writes it, and words of it that have their own ink."""
