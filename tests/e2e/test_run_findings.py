@@ -17,6 +17,7 @@ from threading import Event, Thread
 import psutil
 import pytest
 
+from loadcurve.explain import memory
 from loadcurve.explain.all import findings
 from loadcurve.explain.steal import STEAL_SHARE
 from loadcurve.result.folder import Run, read_run
@@ -169,6 +170,12 @@ def wrong(shared_sandbox) -> Run:
     """Servers that each do one thing wrong, and one that does not."""
     study = study_text(WRONG, load="requests_total = 1000", connections="[8]", trials=1)
     return run_study(shared_sandbox, "wrong", study)
+
+
+@pytest.fixture(autouse=True)
+def short_windows(monkeypatch):
+    """Take the windows of these tests for long enough: what is planted continues for as long as they like."""
+    monkeypatch.setattr(memory, "LEAK_LENGTH_MIN_S", 0.2)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,8 @@ import pytest
 from support import synthetic_run as synthetic
 from support.explained_run import Data, Setup, found, series
 
+SAMPLES = 50
+"""Of five seconds."""
 ONE_PROCESS = {"min": 1, "max": 1}
 
 
@@ -52,14 +54,14 @@ def test_buffers_that_a_process_for_each_connection_shares_are_not_memory_of_the
 def test_processes_whose_shared_pages_are_not_known_tell_nothing_of_their_memory():
     def plant(record: Data, trial: int, connections: float) -> None:
         record["probe"]["server"]["memory_mean_bytes"] = 17 * 2**20 * connections
-        record["probe"]["series"] = series(memory_bytes=leak(512))
+        record["probe"]["series"] = series(SAMPLES, memory_bytes=leak(512))
 
     assert found(plant) == {}
 
 
 def leak(bytes_per_request: float) -> list[float]:
     rate = synthetic.SERVERS["nginx"].throughput_rps(50)
-    return [16 * 2**20 + bytes_per_request * rate * 0.1 * sample for sample in range(20)]
+    return [16 * 2**20 + bytes_per_request * rate * 0.1 * sample for sample in range(SAMPLES)]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +70,7 @@ def leak(bytes_per_request: float) -> list[float]:
 )
 def test_memory_that_grows_with_requests_is_reported_by_the_bytes_of_each(processes, column):
     def plant(record: Data, trial: int, rate: float) -> None:
-        record["probe"]["series"] = series(**{column: leak(512)})
+        record["probe"]["series"] = series(SAMPLES, **{column: leak(512)})
         record["probe"]["server"]["processes"] = processes
 
     [finding] = found(plant, Setup(key="rate", values=(100, 200, 300))).values()
@@ -78,15 +80,17 @@ def test_memory_that_grows_with_requests_is_reported_by_the_bytes_of_each(proces
 
 
 LEAK = leak(512)
-LEVEL = [16.0 * 2**20] * 20
-RISE_TO_A_LEVEL = [16 * 2**20 + 8 * 2**20 * min(sample, 8) / 8 for sample in range(20)]
-TEETH = [16 * 2**20 + 4 * 2**20 * (sample % 5) + sample * 2**18 for sample in range(20)]
+LEVEL = [16.0 * 2**20] * SAMPLES
+RISE_TO_A_LEVEL = [16 * 2**20 + 8 * 2**20 * min(sample, 20) / 20 for sample in range(SAMPLES)]
+TEETH = [16 * 2**20 + 4 * 2**20 * (sample % 5) + sample * 2**18 for sample in range(SAMPLES)]
 
 
 @pytest.mark.parametrize(
     "memory_bytes",
     [
         pytest.param(lambda trial, connections: RISE_TO_A_LEVEL, id="comes to a level"),
+        # The same in a window of a second, in which it has not come to its level yet.
+        pytest.param(lambda trial, connections: leak(5120)[:10] + [None] * (SAMPLES - 10), id="for a second"),
         pytest.param(lambda trial, connections: TEETH, id="is given back"),
         pytest.param(lambda trial, connections: LEAK if connections < 50 else LEVEL, id="as it warms up"),
         pytest.param(lambda trial, connections: LEAK if trial else LEVEL, id="in some trials only"),
@@ -94,7 +98,7 @@ TEETH = [16 * 2**20 + 4 * 2**20 * (sample % 5) + sample * 2**18 for sample in ra
 )
 def test_memory_that_does_not_grow_with_all_requests_is_no_leak(memory_bytes: Callable[..., list[float]]):
     def plant(record: Data, trial: int, connections: float) -> None:
-        record["probe"]["series"] = series(memory_bytes=memory_bytes(trial, connections))
+        record["probe"]["series"] = series(SAMPLES, memory_bytes=memory_bytes(trial, connections))
         record["probe"]["server"]["processes"] = ONE_PROCESS
 
     assert found(plant) == {}

@@ -16,10 +16,10 @@ from loadcurve.units import BYTES_PER_MIB
 LEAK = FindingCode(
     "memory_grows_with_requests",
     title="Memory grew with the requests",
-    seen_where="each quarter of the window entirely above the one before, by at least 1 MiB and 2 % in "
-    "total, in every trial, including the last point: likely",
-    because="garbage collectors, caches and warm-ups level off; with several processes, proportional "
-    "memory is used",
+    seen_where="each quarter of a window of 4 s or more entirely above the one before, by at least 1 MiB and "
+    "2 % in total, in every trial, including the last point: likely",
+    because="garbage collectors, caches and warm-ups level off, often after a second or two; with "
+    "several processes, proportional memory is used",
 )
 CONNECTIONS = FindingCode(
     "memory_per_connection",
@@ -35,6 +35,8 @@ LEAK_SHARE_MIN = 0.02
 """Growth within a window that counts: a mebibyte and 2 %. Allocators take as much in one step."""
 LEAK_SAMPLES_MIN = 8
 """Fewer samples than two in each quarter of a window tell no growth that continues from a step."""
+LEAK_LENGTH_MIN_S = 4.0
+"""In a shorter window what levels off later looks the same: a warm-up may well take a second or two."""
 GROWTH_BYTES_MIN = 4 * BYTES_PER_MIB
 GROWTH_SHARE_MIN = 0.2
 """Growth along the sweep that counts: 4 MiB, and a fifth of the memory at the fewest connections."""
@@ -85,7 +87,7 @@ def _growth(record: PointRecord) -> Growth | None:
     if column is None:
         return None
     known = [(t_s, memory) for t_s, memory in zip(series.t_s, column, strict=True) if memory is not None]
-    if len(known) < LEAK_SAMPLES_MIN:
+    if len(known) < LEAK_SAMPLES_MIN or known[-1][0] - known[0][0] < LEAK_LENGTH_MIN_S:
         return None
     quarter = len(known) // 4
     memory = [value for _, value in known]
