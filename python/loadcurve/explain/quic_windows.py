@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from loadcurve.explain.finding import Finding, FindingCode, ranged
+from loadcurve.explain.flow_control import ANSWERS_SHARE, BODIES_SHARE, TIMES_MIN
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged, observed
 from loadcurve.explain.subject import Subject
 from loadcurve.result.records import PointRecord
@@ -22,10 +23,6 @@ SERVER = FindingCode(
     "per 10 answers",
     because="a body then takes one more round trip per window, plus the time when the server does not read",
 )
-
-TIMES_MIN = 20
-ANSWERS_SHARE = 0.05
-BODIES_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
