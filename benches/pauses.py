@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +23,7 @@ from pathlib import Path
 
 from benches.rig import LOADCURVE, Cpus, machine, running_server
 from loadcurve.result.load import LoadResult
-from loadcurve.result.pauses import Pause, RawPause, on_both_sides, pauses_within
+from loadcurve.result.pauses import Pause, RawPause, pauses_within
 from loadcurve.server.probing import PROGRAM
 
 LENGTHS_MS = (5, 7, 10, 15, 25, 40, 80, 150, 400)
@@ -32,6 +32,8 @@ GOAL_MS = 1.0
 FREEZER = Path("/sys/fs/cgroup/freezer")
 NS_PER_S = 1e9
 SEED = 14
+SAME_END_S = 0.001
+"""The two sides see the end of one pause within this time of each other."""
 
 Act = Callable[[], None]
 START_TIMEOUT_S = 30.0
@@ -172,6 +174,25 @@ def _found(result: LoadResult, samples: bytes) -> list[Pause]:
     server = pauses_within(raw, start_s, start_s + result.duration_s)
     assert result.generator.pauses is not None, "this kernel counts what threads wait for"
     return on_both_sides(result.generator.pauses.listed, server.listed)
+
+
+def on_both_sides(ours: Sequence[Pause], theirs: Sequence[Pause]) -> list[Pause]:
+    """Return the pauses that both sides saw end together, each with the start that both leave possible.
+
+    The two sides look half a period apart, so together they know a start better than each alone.
+    """
+    found = []
+    for one in ours:
+        same = [other for other in theirs if abs(other.end_s - one.end_s) <= SAME_END_S]
+        for other in same[:1]:
+            earliest_s = max(side.start_s - side.within_ms / 1e3 for side in (one, other))
+            latest_s = min(side.start_s + side.within_ms / 1e3 for side in (one, other))
+            if earliest_s <= latest_s:
+                start_s, end_s = (earliest_s + latest_s) / 2, min(one.end_s, other.end_s)
+                length_ms = max(end_s - start_s, 0.0) * 1e3
+                within_ms = (latest_s - earliest_s) / 2 * 1e3
+                found.append(Pause(start_s=start_s, length_ms=length_ms, within_ms=within_ms))
+    return found
 
 
 def _print_found(planted: list[Planted], found: list[Pause], window_s: float) -> bool:

@@ -1,8 +1,9 @@
 """Pauses of the platform, as they are found and as records have them."""
 
 import pytest
+from benches.pauses import on_both_sides
 
-from loadcurve.result.pauses import Pause, RawPause, on_both_sides, pauses_within, together
+from loadcurve.result.pauses import Pause, RawPause, pauses_within, together
 
 
 def raw(earliest_ms: float, latest_ms: float, end_ms: float) -> RawPause:

@@ -5,7 +5,7 @@ of 5 ms or more is always found, beside another tool one of 11 ms; docs/methodol
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from loadcurve._engine import pause_delays
@@ -16,8 +16,6 @@ LISTED_MAX: Final = 300
 """The most pauses that are listed one by one, the longest; all of them count."""
 Stretch = tuple[float, float]
 """Start and end of a stretch of time, in seconds from the start of the window."""
-SAME_END_S: Final = 0.001
-"""The two sides see the end of one pause within this time of each other."""
 
 
 class Pause(Record):
@@ -84,25 +82,6 @@ def _cut(pause: RawPause, start_s: float, end_s: float) -> Pause | None:
         length_ms=round(length_s * 1e3, 3),
         within_ms=round(within_s * 1e3, 3),
     )
-
-
-def on_both_sides(ours: Sequence[Pause], theirs: Sequence[Pause]) -> list[Pause]:
-    """Return the pauses that both sides saw end together, each with the start that both leave possible.
-
-    The two sides look half a period apart, so together they know a start better than each alone.
-    """
-    found = []
-    for one in ours:
-        same = [other for other in theirs if abs(other.end_s - one.end_s) <= SAME_END_S]
-        for other in same[:1]:
-            earliest_s = max(side.start_s - side.within_ms / 1e3 for side in (one, other))
-            latest_s = min(side.start_s + side.within_ms / 1e3 for side in (one, other))
-            if earliest_s <= latest_s:
-                start_s, end_s = (earliest_s + latest_s) / 2, min(one.end_s, other.end_s)
-                length_ms = max(end_s - start_s, 0.0) * 1e3
-                within_ms = (latest_s - earliest_s) / 2 * 1e3
-                found.append(Pause(start_s=start_s, length_ms=length_ms, within_ms=within_ms))
-    return found
 
 
 def together(*sides: Pauses | None) -> list[Stretch]:
