@@ -24,7 +24,7 @@ from rich.text import Text
 
 from benches.rig import LOADCURVE
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.interference import together_of
+from loadcurve.analysis.interference import together_by
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.analysis.unusable import without_usable_figures
 from loadcurve.errors import NothingMeasured
@@ -33,6 +33,7 @@ from loadcurve.report.claims import claim_rows
 from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.together import sentences
 from loadcurve.result.run_files import has_several_loads
+from loadcurve.result.several import read_loads
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.check import catalog_rows
 from loadcurve.study.bundled import STUDY_FILE, bundled_studies
@@ -131,7 +132,8 @@ def tried(name: str, folder: Path) -> Tried:
     analyses, interference = [], []
     if finished.returncode in MEASURED:
         if has_several_loads(folder):
-            together = together_of(folder)
+            record = read_loads(folder)
+            together = together_by(record, {one.name: analysis_of(folder / one.name) for one in record.loads})
             analyses, interference = [load.analysis for load in together.loads], sentences(together)
         else:
             analyses = [analysis_of(folder)]

@@ -6,7 +6,7 @@ import os
 import pytest
 from scipy.special import stdtrit
 
-from loadcurve.analysis.interference import together_of
+from support.together import together_of
 
 pytestmark = [
     pytest.mark.long,

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from loadcurve.analysis.interference import together_of
 from loadcurve.cli.report import report_command
 from loadcurve.errors import BadInput
 from loadcurve.report.runs import list_runs
@@ -16,6 +15,7 @@ from loadcurve.runs.study import StudyRun
 from loadcurve.server.failure import ServerFailure
 from support.schemas import validate
 from support.scripted_run import ScriptedRun, answered
+from support.together import together_of
 
 STUDY = """\
 title = "Two at once"

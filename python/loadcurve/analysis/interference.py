@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.curves import CurvePoint
-from loadcurve.analysis.numbers import analysis_of
 from loadcurve.analysis.ranking import RunRanking
 from loadcurve.loads.values import Point
 from loadcurve.result.measures import Measure, measures
-from loadcurve.result.several import LoadOfSeveral, SeveralLoadsRecord, read_loads
+from loadcurve.result.several import LoadOfSeveral, SeveralLoadsRecord
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.ranking import Ranking
 
@@ -104,17 +102,6 @@ class Together:
     def others(self, load: LoadTogether) -> list[str]:
         """Return the servers beside that of a load."""
         return [one.load.server for one in self.loads if one is not load]
-
-
-def together_of(folder: Path) -> Together:
-    """Read the run folders of several loads, and compute what the loads do to each other.
-
-    Raises:
-        BadInput: the folder, or one in it, cannot be read.
-
-    """
-    record = read_loads(folder)
-    return together_by(record, {load.name: analysis_of(folder / load.name) for load in record.loads})
 
 
 def together_by(record: SeveralLoadsRecord, analyses: Mapping[str, Analysis]) -> Together:
