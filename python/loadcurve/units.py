@@ -22,7 +22,7 @@ _NS_PER_MS, _NS_PER_US = 1e6, 1e3
 
 
 def cut(words: str, characters_max: int) -> str:
-    """Return a text of at most so many characters, with dots in the place of the last one where it is cut."""
+    """Return a text, cut to so many characters where it is longer; the dots at its end are one of them."""
     return words if len(words) <= characters_max else f"{words[: characters_max - 1]}…"
 
 
