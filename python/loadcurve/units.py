@@ -22,7 +22,7 @@ _NS_PER_MS, _NS_PER_US = 1e6, 1e3
 
 
 def cut(words: str, characters_max: int) -> str:
-    """Return a text, cut to so many characters where it is longer; the dots at its end are one of them."""
+    """Return a text of at most ``characters_max`` characters; one that is cut ends in dots, which count."""
     return words if len(words) <= characters_max else f"{words[: characters_max - 1]}…"
 
 
