@@ -101,6 +101,26 @@ def test_what_was_suspected_as_the_gate_ended_is_not_said_to_be_measured_again(s
 
 
 @pytest.mark.parametrize(("is_strict", "expected"), [(False, 0), (True, 5)])
+def test_a_measure_that_was_asked_for_and_has_no_figure_is_not_decided(
+    scripted: ScriptedRun, capsys, is_strict, expected
+):
+    scripted.script.loads = {"limit": at_rates(1000), "persistent": at_rates(1000)}
+    code, out = printed(scripted, capsys, also=["p99_9"], is_strict=is_strict)
+    assert code == expected
+    answer = "Not decided: no figures of p99.9; in the other measures no regression of 3 % or more, after"
+    assert out.startswith(f"{answer} {LEAST_BLOCKS} blocks.")
+    # 0.999 to the power of 3,688 is the first below 2.5 %; a synthetic load has 500 answers.
+    needed = "p99.9 requires 3,688 answers in a trial, and at most 500 were requested"
+    assert f"p99.9 is not gated: limit: {needed}." in out
+    analysis = analyse(scripted.run)
+    found = GateAnswer.of(analysis)
+    assert found is not None
+    suite = ET.fromstring(gate_junit(analysis, found))[0]
+    (skipped,) = [case for case in suite if case.find("skipped") is not None]
+    assert skipped.get("name") == "p99.9 over the whole curve"
+
+
+@pytest.mark.parametrize(("is_strict", "expected"), [(False, 0), (True, 5)])
 def test_what_blocks_do_not_decide_is_no_silent_pass(scripted: ScriptedRun, capsys, is_strict, expected):
     # In turn much better and much worse, in about 12 blocks of twice 1.15 s.
     scripted.script.loads = {"limit": at_rates(1000), "persistent": at_rates(*[700.0, 1400.0] * 10)}

@@ -7,10 +7,11 @@ from loadcurve.analysis.change import Change, Outcome
 from loadcurve.analysis.comparison import RunComparison
 from loadcurve.analysis.faults import FaultsCompared, compared_faults
 from loadcurve.analysis.gated import GatedRun
-from loadcurve.analysis.missing import MissingFigure, Side
+from loadcurve.analysis.missing import MissingFigure, Side, missing_figure
 from loadcurve.analysis.operation_errors import OperationErrors, errors_of_load
 from loadcurve.analysis.requirements import JudgedRequirement
 from loadcurve.analysis.unusable import Unusable, lost_in_head
+from loadcurve.result.measures import measures
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ class GateAnswer:
     """The trials of both that failed or have invalid points; ``None`` where there are none."""
     errors: tuple[OperationErrors, ...]
     """Those of the load and of each of several requests."""
+    missing: tuple[MissingFigure, ...]
+    """Measures of the whole load that are not gated, and why."""
 
     @classmethod
     def of(cls, analysis: Analysis) -> "GateAnswer | None":
@@ -80,10 +83,16 @@ class GateAnswer:
             tuple(one for one in lost if one.is_of_machine is wanted) for wanted in (False, True)
         )
         required = tuple(one for one in analysis.requirements if one.server == gate.head)
-        sides = [(Side(gate.base, analysis, gate.base), Side(gate.head, analysis, gate.head))]
+        base, head = (Side(name, analysis, name) for name in (gate.base, gate.head))
+        sides, known = [(base, head)], measures(analysis.load_kind)
         faults = next(compared_faults(sides, analysis.points), None)
         errors = tuple(errors_of_load(sides, analysis.labels, analysis.points))
-        return cls(gate, of_head, of_machine, required, faults, errors)
+        missing = tuple(
+            missing_figure(base, head, known[name], None, analysis.points)
+            for name in gate.not_measured
+            if name in known
+        )
+        return cls(gate, of_head, of_machine, required, faults, errors, missing)
 
     @property
     def has_more_faults(self) -> bool:
@@ -120,5 +129,6 @@ class GateAnswer:
             return None
         if self.has_more_faults or self.failed_errors or self.failed_requirements:
             return Outcome.FAILED
-        is_open = self.disturbed or self.gated.undecided or self.open_requirements
+        found = self.gated
+        is_open = self.disturbed or found.undecided or found.not_judged or self.open_requirements
         return Outcome.UNDECIDED if is_open else Outcome.PASSED

@@ -90,6 +90,8 @@ class GatedRun:
     """Those with figures of both."""
     not_measured: list[str]
     """The names of those without, of requests as in ``p99 of "GET /json"``."""
+    not_judged: list[str]
+    """Of these the measures that were asked for besides the usual ones, which keep the gate open."""
     pairs: int
     """The blocks in which both have a figure of any measure."""
 
@@ -153,6 +155,7 @@ def gated(
         false_alarms=plan_of(record).false_alarms,
         measures=found,
         not_measured=missing,
+        not_judged=[name for name in record.measures if name in missing and name not in GATED],
         pairs=int(has_pair.sum()),
     )
 

@@ -66,16 +66,17 @@ def missing_figures(
         for measure in compared:
             for place in places:
                 if (head.server, measure.name, _key(place)) not in known:
-                    yield _missing(base, head, measure, place, points)
+                    yield missing_figure(base, head, measure, place, points)
 
 
 def _key(point: Point | None) -> PointKey | None:
     return None if point is None else point_key(point)
 
 
-def _missing(
+def missing_figure(
     base: Side, head: Side, measure: Measure, place: Point | None, points: Sequence[Point]
 ) -> MissingFigure:
+    """Return why there is no ratio of a measure at a point, or over the whole curve: of all ``points``."""
     where = points if place is None else [place]
     sides_have = [any(side.has(measure, point) for point in where) for side in (base, head)]
     match sides_have:

@@ -70,7 +70,7 @@ def gate_in_words(kind: LoadKind, gate: GateAnswer) -> str:
             return f"No block has figures of both {found.base} and {found.head}."
         case Outcome.FAILED:
             return _failed(kind, gate)
-        case Outcome.UNDECIDED if not (found.undecided or gate.disturbed):
+        case Outcome.UNDECIDED if not (found.undecided or gate.disturbed or found.not_judged):
             count = units.plural(len(gate.open_requirements), "requirement")
             kept = f"whether {found.head} keeps {count} of the study"
             return f"Not decided: {kept}; no {_regression_ruled_out(gate)}."
@@ -108,6 +108,9 @@ def _by_blocks(kind: LoadKind, gate: GateAnswer) -> str:
         )
     if gate.disturbed:
         return f"Not decided: there are points at which the machine kept {found.head} from being measured."
+    if found.not_judged:
+        named = units.listing(measures(kind)[name].title for name in found.not_judged)
+        return f"Not decided: no figures of {named}; in the other measures no {_regression_ruled_out(gate)}."
     return f"No {_regression_ruled_out(gate)}."
 
 
@@ -181,10 +184,11 @@ def _requests(gate: GateAnswer) -> Iterator[str]:
 
 
 def _missing(kind: LoadKind, gate: GateAnswer) -> Iterator[str]:
-    if gate.gated.not_measured and gate.gated.measures:
-        known = measures(kind)
-        titles = [known[name].title if name in known else name for name in gate.gated.not_measured]
-        yield f"Not gated, because it was not measured: {units.listing(titles)}."
+    if not gate.gated.measures:
+        return
+    yield from (sentence(f"{one.measure.title} is not gated: {one.reason}") for one in gate.missing)
+    if of_requests := [name for name in gate.gated.not_measured if name not in measures(kind)]:
+        yield f"Not gated, because it was not measured: {units.listing(of_requests)}."
 
 
 def _rates(gate: GateAnswer) -> Iterator[str]:
@@ -319,6 +323,7 @@ def gate_json(analysis: Analysis, gate: GateAnswer, compared: RunComparison) -> 
         "more_blocks": found.more_blocks,
         "measures": [_measure_json(kind, one) for one in found.measures],
         "not_measured": found.not_measured,
+        "missing": [{"measure": one.measure.name, "reason": one.reason} for one in gate.missing],
         "requirements": [_requirement_json(row) for row in _requirements(analysis, gate)],
         "comparison": comparison_json(compared, None),
     }
@@ -390,6 +395,10 @@ def add_gate(suite: Element, analysis: Analysis, gate: GateAnswer) -> None:
             SubElement(case, "failure", message=said)
         elif one.answer == "open":
             SubElement(case, "skipped", message=f"not decided: {said}")
+    for missing in gate.missing if gate.gated.measures else ():
+        name = f"{missing.measure.title} over the whole curve"
+        case = SubElement(suite, "testcase", classname=gate.gated.head, name=name)
+        SubElement(case, "skipped", message=f"not gated: {missing.reason}")
     add_faults(suite, [(gate.faults, gate.has_more_faults)] if gate.faults and gate.gated.measures else [])
     for errors in gate.failed_errors:
         name = f"{title_of(errors)} over the whole curve"
