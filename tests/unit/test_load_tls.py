@@ -107,6 +107,15 @@ def test_any_certificate_is_accepted_where_that_is_asked_for(asked):
             ("http://localhost/", "--insecure"),
             "--insecure: the connections of an http:// URL carry clear text",
         ),
+        # Not that an option is to be left out, as the next error would be that it is missing.
+        (
+            ("http://localhost/", "--http", "3", "--cacert", "ca.pem"),
+            "--http 3: HTTP/3 has no clear text; give a URL of https://",
+        ),
+        (
+            ("http://localhost/", "--http", "3-by-alt-svc"),
+            "--http 3-by-alt-svc: HTTP/3 has no clear text; give a URL of https://",
+        ),
         (("https://localhost/", "--cert", "own.pem"), "--key: missing; required with the certificate"),
         (("https://localhost/", "--full-handshakes", "2"), "--full-handshakes"),
         ((*EARLY[:3], *EARLY[5:]), "--early-data: sent by connections that resume a session; set "),

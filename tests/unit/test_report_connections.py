@@ -133,7 +133,7 @@ def test_page_markdown_and_terminal_describe_the_connections_of_each_server(run:
     assert by_title[1]["protocol"] == "HTTP/2 over TLS 1.3"
     assert by_title[1]["full ones"] == "—"
     assert by_title[1]["streams"] == "100 requested, 32 allowed"
-    assert "30 requests moved to another connection" in by_title[1]["moved and ended"]
+    assert "30 requests sent again" in by_title[1]["moved and ended"]
     page = render_page(content)
     assert '<h2 id="connections">Connections</h2>' in page
     [part] = everything(content)["parts"]

@@ -102,6 +102,13 @@ def test_a_stall_of_the_server_is_named_after_one_load():
     )
 
 
+def test_a_request_that_is_made_once_more_is_sent_again_whatever_its_connection():
+    usual = synthetic.load_result("nginx", 1)["requests"]
+    text = " ".join(printed(requests={**usual, "moved": 5}))
+    assert "5 sent again" in text
+    assert "another connection" not in text
+
+
 def test_long_names_of_slow_requests_keep_both_their_ends_on_one_line():
     lines = printed_slowest({"operation": "helloworld.Greeter/SayHello"})
     assert any(line.startswith("helloworl") and "SayHello" in line.split()[0] for line in lines), lines

@@ -1,6 +1,7 @@
 """``loadcurve load``: one load against one URL."""
 
 from functools import partial
+from urllib.parse import urlsplit
 
 from loadcurve.cli.commands.running_options import RUNNING
 from loadcurve.cli.followed_load import followed
@@ -21,6 +22,7 @@ from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.values import ENGINE_NAME
 from loadcurve.loads.way import socket_url
+from loadcurve.protocol import HTTP3, http_family
 from loadcurve.result.folder import refuse_used_folder
 from loadcurve.server.alt_svc import following
 from loadcurve.server.answers import verify_answers
@@ -61,6 +63,14 @@ def _without_socket(url: str, options: Options) -> tuple[str, str | None]:
     options.require_none_of(["unix_socket"], "the URL names a socket already")
     socket, path = parts
     return f"http://localhost{path}", socket
+
+
+def _require_clear_text(url: str, load: HttpLoad) -> None:
+    """Raise ``BadInput`` where a load cannot be sent without TLS, whatever else is given of that."""
+    if http_family(load.http) == HTTP3 and not load.way.has_no_port:
+        raise BadInput(
+            f"--http {load.http}: HTTP/3 has no clear text; give a URL of {urlsplit(url).scheme}s://"
+        )
 
 
 def _verify_messages(plan: HttpPlan) -> None:
@@ -121,6 +131,7 @@ def load_command(url: str, options: Options, *, json_output: bool) -> int:
     ask = partial(_reflected, target)
     load = http_load(options, url, target.path, socket, target.messages, ask)
     if target.scheme == "http":
+        _require_clear_text(url, load)
         options.require_none_of(TLS_OPTIONS, "the connections of an http:// URL carry clear text")
     if options.values["out"] is not None:
         refuse_used_folder(options.values["out"])

@@ -146,11 +146,11 @@ def _waits(one: ConnectionsOfServer) -> str:
 
 
 def _ended(one: ConnectionsOfServer) -> str:
-    """Say what the server refused and ended, and which requests moved for it."""
+    """Say what the server refused and ended, and which requests were sent again for it."""
     if one.streams is None:
         return ""
     counts = {
-        "requests moved to another connection": one.streams.moved,
+        "requests sent again": one.streams.moved,
         "connections ended by the server": one.streams.connections_ended,
         "streams refused": one.streams.refused,
     }

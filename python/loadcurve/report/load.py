@@ -421,7 +421,7 @@ def _fates(requests: Requests) -> str:
         "failed": requests.failed,
         "unanswered": requests.unanswered,
         "never sent": requests.never_sent,
-        "moved to another connection": requests.moved or 0,
+        "sent again": requests.moved or 0,
     }
     fates = [f"{count:,} {fate}" for fate, count in counts.items() if count]
     return f"{requests.due:,} due: {', '.join(fates)}" if fates else "none due"

@@ -113,7 +113,7 @@ def _windows(one: QuicOfServer) -> Iterator[str]:
 def _ends(one: QuicOfServer) -> Iterator[str]:
     counts = {
         "ends announced (GOAWAY)": one.announced_ends,
-        "requests moved that the server had not processed": one.rejected,
+        "requests sent again that the server had not processed": one.rejected,
         "stateless resets": one.stateless_resets,
         "idle timeouts": one.idle_timeouts,
         "ended with an error": one.errors,

@@ -416,8 +416,8 @@ PROTOCOL_MEASURES = (
     Measure(
         "moved_share",
         column="requests_moved_share",
-        title="share of requests that moved to another connection",
-        heading="share of requests moved",
+        title="share of requests that were sent again",
+        heading="share of requests sent again",
         unit="share",
         better="lower",
         from_zero=True,
