@@ -1,6 +1,7 @@
 """A history: runs are added once, merged without a conflict, and never joined with what is different."""
 
 import gc
+import hashlib
 import io
 import json
 import math
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from loadcurve.analysis.history import entry_of, studies_of
+from loadcurve.analysis.history import conditions_digest, entry_of, studies_of
+from loadcurve.analysis.numbers import analysis_of
 from loadcurve.cli.history import add_command
 from loadcurve.errors import BadInput
 from loadcurve.report.charts.history import history_figure
@@ -176,6 +178,41 @@ def test_runs_of_different_machines_are_never_joined():
 def test_runs_of_different_loads_are_never_joined():
     entries = [entry(number, value, conditions=str(value > 110)) for number, value in enumerate(STEP)]
     assert [len(study.series[0].entries) for study in studies_of(entries)] == [6, 6]
+
+
+def test_an_option_that_a_newer_version_knows_and_is_off_does_not_end_a_series(tmp_path: Path):
+    run = synthetic.write_run(tmp_path / "run")
+    load, content = (analysis_of(run).run.conditions[name] for name in ("load", "content"))
+    today = entry_of(run, None, tmp_path)
+    # Digests were made of all options, and before that of those without "sockets".
+    without = load | {"extension": None, "answer_id": None}
+    forms = [without | {"sockets": None}, without]
+    canonical = [
+        json.dumps({"content": content, "load": one}, sort_keys=True, separators=(",", ":")) for one in forms
+    ]
+    before = [hashlib.sha256(one.encode()).hexdigest() for one in canonical]
+    entries = [entry(number, conditions=conditions) for number, conditions in enumerate(before)]
+    assert len(studies_of(entries)) == 2
+    joined = today.model_copy(update={"figures": entry(2).figures, "machine": MACHINE})
+    [study] = studies_of([*entries, joined])
+    assert (study.conditions, len(study.series[0].entries)) == (today.conditions, 3)
+
+
+@pytest.mark.parametrize(
+    ("option", "is_same"),
+    [
+        ({"sockets": None, "early_data": 0.0, "tls": {}, "body": "", "full_handshakes": 1.0}, True),
+        ({"sockets": "thread"}, False),
+        ({"full_handshakes": 0.0}, False),
+        ({"tls": {"verify": False}}, False),
+        ({"headers": {"Accept": ""}}, False),
+    ],
+)
+def test_options_that_are_off_are_no_part_of_the_conditions(tmp_path: Path, option, is_same: bool):
+    analysis = analysis_of(synthetic.write_run(tmp_path / "run"))
+    before = conditions_digest(analysis)
+    analysis.run.conditions["load"].update(option)
+    assert (conditions_digest(analysis) == before) == is_same
 
 
 def test_runs_of_unknown_machines_are_shown_and_not_searched():

@@ -11,7 +11,7 @@ from loadcurve.report.site.filters import filter_of
 from loadcurve.report.site.lists import study_values
 from loadcurve.report.site.server_page import server_values
 from loadcurve.result.publication import PublishedRun, publish_run
-from loadcurve.result.site_index import IndexedRun, read_index
+from loadcurve.result.site_index import IndexedRun, joined, read_index
 from loadcurve.server.catalog import languages, load_catalog
 from support import synthetic_run as synthetic
 from support.published_pages import published_site, two_published_runs
@@ -42,6 +42,20 @@ def test_versions_are_listed_by_when_they_were_measured_and_drawn_over_the_runs(
     # A day and below it the version, for each of both runs.
     assert [">2026-03-14<" in drawing, ">1.2.3<" in drawing] == [True, True]
     assert [">2026-03-20<" in drawing, ">1.26.3<" in drawing] == [True, True]
+
+
+def test_a_run_of_a_version_that_digested_options_which_are_off_is_joined_with_newer_ones(folder, tmp_path):
+    first, second = two_published_runs(folder)
+    earlier = first.model_copy(update={"conditions": first.conditions_before[-1], "conditions_before": []})
+    for run in (earlier, second):
+        publish_run(tmp_path, run)
+    # The run itself is there already, whichever version published it.
+    assert publish_run(tmp_path, first) == "already there"
+    for _ in range(2):
+        build_site(tmp_path)
+        assert len(server_values("nginx", joined(runs_of(tmp_path)))["courses"]) == 1
+    page = (tmp_path / "servers" / "nginx.html").read_text()
+    assert first.conditions_before[-1] not in page
 
 
 @pytest.mark.parametrize("another", ["machine", "study"])

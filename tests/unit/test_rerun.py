@@ -13,12 +13,13 @@ from loadcurve.analysis.analysis import Analysis, analyse
 from loadcurve.analysis.curves import Curve, CurvePoint, Figure, Requests
 from loadcurve.analysis.publication import Publication, published_run
 from loadcurve.analysis.rerun import Rerun, judge_published, judge_rerun
+from loadcurve.analysis.rerun_differences import of_conditions
 from loadcurve.analysis.rerun_shapes import shapes_between
 from loadcurve.cli.rerun import exit_code_of
 from loadcurve.report.rerun import rerun_in_words, rerun_json, rerun_lines
 from loadcurve.result.folder import read_run
 from loadcurve.result.measures import THROUGHPUT
-from loadcurve.result.publication import publish_run
+from loadcurve.result.publication import publish_run, read_published_file
 from loadcurve.result.records import FailureRecord, PointRecord
 from support import synthetic_run as synthetic
 from support import terminal
@@ -212,6 +213,32 @@ def test_an_option_that_the_publishing_version_did_not_know_is_no_difference_whe
     new.run.conditions["load"]["early_data"] = 0.5
     [found] = judge_published(run, new, 0.5).conditions
     assert (found.name, found.base, found.new) == ("early_data", None, 0.5)
+
+
+[EARLIER] = (Path(__file__).parents[2] / "docs" / "example-site" / "ranking-http3" / "results").glob(
+    "*/*.json"
+)
+"""A file of a version that did not know the option ``sockets``, on a file of 1 KiB."""
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "said"),
+    [
+        ({"sockets": None}, 1024, []),
+        ({"sockets": None}, 2048, [("content", "content")]),
+        ({"sockets": "thread"}, 1024, [("sockets", "load")]),
+        ({"sockets": "thread"}, 2048, [("sockets", "load"), ("content", "content")]),
+        ({"streams": 8}, 1024, [("streams", "load")]),
+    ],
+)
+def test_a_file_of_a_version_without_an_option_has_the_load_of_one_that_has_it_off(
+    base, option, content, said
+):
+    earlier = read_published_file(EARLIER)
+    conditions = base.run.conditions | {"load": earlier.load | option, "content": {"1k.txt": content}}
+    new = dataclasses.replace(base, run=dataclasses.replace(base.run, conditions=conditions))
+    found = [one for one in of_conditions(earlier, new) if one.aspect in {"load", "content"}]
+    assert [(one.name, one.aspect) for one in found] == said
 
 
 def test_what_a_published_file_leaves_out_as_private_is_no_difference(tmp_path):

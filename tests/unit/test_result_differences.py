@@ -3,7 +3,10 @@
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
+from loadcurve.loads.http import ClosedLoad, OpenLoad, RecordedLoad, SessionsLoad
+from loadcurve.loads.ycsb import DatabaseLoad
 from loadcurve.result.differences import (
     ConditionDifference,
     Difference,
@@ -12,6 +15,7 @@ from loadcurve.result.differences import (
     differences,
     server_differences,
     server_facts,
+    without_off,
 )
 from loadcurve.result.folder import Run
 from loadcurve.result.inputs import InputRecord
@@ -52,6 +56,38 @@ def test_how_loads_were_sent_is_no_difference_to_a_run_without_any(run: Run):
     assert differing(run, nothing) == differing(nothing, run) == []
     other = with_run(nothing, loadcurve_version="0.0.1")
     assert [one.name for one in differing(run, other)] == ["loadcurve_version"]
+
+
+@pytest.mark.parametrize(("value", "names"), [(None, []), (0.0, []), (0.5, ["early_data"])])
+def test_an_option_that_one_run_lacks_and_the_other_has_off_is_no_difference(run: Run, value, names):
+    load = {key: one for key, one in run.run.study["load"].items() if key != "early_data"}
+    without, other = (
+        with_run(run, study={**run.run.study, "load": one}) for one in (load, {**load, "early_data": value})
+    )
+    assert [one.name for one in differing(without, other)] == names
+    assert [one.name for one in differing(other, without)] == names
+
+
+IN_EVERY_RECORD = {
+    *("warmup_s", "timeout_s", "method", "http", "verify", "generator", "pipeline", "streams", "arrivals"),
+    *("calls", "speed", "phase", "reload", "namespace", "table"),
+}
+"""Options with a default that is not off, in the records of every version since digests were made of them."""
+
+
+def test_a_new_option_does_not_make_the_loads_of_earlier_versions_others():
+    # A new option is off by default, or NEUTRAL has its default: histories of earlier versions continue.
+    defaults = {
+        name: field.get_default(call_default_factory=True)
+        for load in (ClosedLoad, OpenLoad, RecordedLoad, SessionsLoad, DatabaseLoad)
+        for name, field in load.model_fields.items()
+        if not field.is_required() and name not in IN_EVERY_RECORD
+    }
+    plain = {
+        name: value.model_dump(exclude_defaults=True) if isinstance(value, BaseModel) else value
+        for name, value in defaults.items()
+    }
+    assert without_off(plain) == {}
 
 
 def test_another_python_or_seed_is_no_difference(run: Run):

@@ -13,6 +13,7 @@ from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.loads.values import Point
 from loadcurve.result.checksum import digest
+from loadcurve.result.differences import without_off
 from loadcurve.result.folder import read_run_record
 from loadcurve.result.history import (
     HISTORY_FORMAT,
@@ -33,6 +34,8 @@ _HARDWARE = (
     *("virtual_machine", "machine_vendor", "machine_product", "server_cpus", "load_cpus"),
 )
 """Facts that make a machine itself; its kernel and settings may change."""
+_NEWEST_OPTIONS = ("sockets", "answer_id", "extension")
+"""Those that came, the newest first, while digests were made of options that are off, too."""
 _BYTES_PER_GIB = 1 << 30
 
 
@@ -83,6 +86,7 @@ def entry_of(
         title=analysis.run.title,
         study_sha256=record.study_sha256,
         conditions=conditions_digest(analysis),
+        conditions_before=conditions_before(analysis),
         machine=machine_of(analysis),
         servers={name: server.version for name, server in analysis.run.servers.items()},
         figures=list(figures_of(analysis)),
@@ -167,8 +171,33 @@ def run_digest(source: NumbersSource) -> str:
 
 
 def conditions_digest(analysis: Analysis) -> str:
-    """Return the digest of what decides whether figures can be compared: load and content."""
-    return digest(_canonical({name: analysis.run.conditions[name] for name in ("load", "content")}))
+    """Return the digest of what decides whether figures can be compared: load and content.
+
+    Options that are off are left out, so that a version with more of them gives the same digest.
+    """
+    conditions = analysis.run.conditions
+    return digest_of(without_off(conditions["load"]), conditions["content"])
+
+
+def conditions_before(analysis: Analysis) -> list[str]:
+    """Return the digests that earlier versions made of the same load and content."""
+    return digests_before(analysis.run.conditions["load"], analysis.run.conditions["content"])
+
+
+def digest_of(load: Mapping[str, Any], content: Mapping[str, Any]) -> str:
+    """Return the digest of a load and its content as they are."""
+    return digest(_canonical({"load": load, "content": content}))
+
+
+def digests_before(load: Mapping[str, Any], content: Mapping[str, Any]) -> list[str]:
+    """Return the digests of a load with all its options, as versions made them that knew fewer of these."""
+    found: dict[str, None] = {}
+    known = {**dict.fromkeys(_NEWEST_OPTIONS), **load}
+    for option in (None, *_NEWEST_OPTIONS):
+        if option is not None and known.pop(option) is not None:
+            break
+        found[digest_of(known, content)] = None
+    return list(found)
 
 
 def machine_of(analysis: Analysis) -> HistoryMachine:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.analysis.curves import Curve, CurvePoint, Figure, Requests
-from loadcurve.analysis.history import conditions_digest, machine_of, run_digest
+from loadcurve.analysis.history import conditions_before, conditions_digest, machine_of, run_digest
 from loadcurve.analysis.numbers import read_analysed
 from loadcurve.analysis.private_facts import private_facts, without_private_facts
 from loadcurve.analysis.published_figures import cut, published_measure, published_points, si_name, si_of
@@ -150,6 +150,7 @@ def _content(run: Run, analysis: Analysis, publication: Publication) -> dict[str
         "started_at": analysis.run.started_at,
         "loadcurve_version": analysis.run.loadcurve_version,
         "conditions": conditions_digest(analysis),
+        "conditions_before": conditions_before(analysis),
         "work": analysis.run.load_work,
         "load": dict(conditions["load"]),
         "study": _study_text(run.folder),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
 from loadcurve.analysis.analysis import Analysis
-from loadcurve.analysis.history import conditions_digest
+from loadcurve.analysis.history import conditions_digest, digest_of, digests_before
 from loadcurve.analysis.private_facts import ADDRESS, LOGIN, NAME, PATH, without_private_facts
 from loadcurve.analysis.publication import published_server
 from loadcurve.result.differences import (
@@ -16,7 +16,9 @@ from loadcurve.result.differences import (
     ConditionDifference,
     Difference,
     differences,
+    is_unknown_or_off,
     server_differences,
+    without_off,
 )
 from loadcurve.result.publication import PublishedRun, PublishedServer
 
@@ -62,17 +64,21 @@ def of_servers(published: PublishedRun, new: Analysis) -> dict[str, tuple[Differ
 def of_conditions(published: PublishedRun, new: Analysis) -> tuple[ConditionDifference, ...]:
     """Return how the load, its content, the machine and the generator differ, as far as a file has them.
 
-    Of content a file has no more than a digest together with the load; where that differs and no option of
-    the load does, the difference has the two digests. An option that is off here and that the file lacks is
-    one that the version which published it did not know: it is no difference, but is part of the digest.
+    Of content a file has no more than a digest together with the load: it is another one where the file's
+    load with the content here has another digest, and the difference has the two digests. An option that is
+    off on one side and that the other lacks is one that the version there did not know: it is no difference.
     """
-    options = list(differences(published.load, _as_published(new.run.conditions["load"])))
-    loads = [one for one in _comparable(options) if one.base is not None or one.new]
-    digests = published.conditions, conditions_digest(new)
+    load, content = (new.run.conditions[name] for name in ("load", "content"))
     found: list[ConditionDifference] = []
-    if digests[0] != digests[1]:
-        found += [ConditionDifference(one.name, one.base, one.new, "load") for one in loads]
-        if not options:
+    if published.conditions not in _digests(load, content):
+        options = [
+            one for one in differences(published.load, _as_published(load)) if not is_unknown_or_off(one)
+        ]
+        found += [ConditionDifference(one.name, one.base, one.new, "load") for one in _comparable(options)]
+        # Where the file leaves out what is private, this could differ as well as content.
+        is_whole = not any(mark in json.dumps(published.load) for mark in _MARKS)
+        if (is_whole or not options) and published.conditions not in _digests(published.load, content):
+            digests = published.conditions, conditions_digest(new)
             found.append(ConditionDifference("content", *digests, "content"))
     facts = {name: new.run.conditions["machine"].get(name) for name in sorted(ALWAYS_SAID)}
     of_machine = {name: getattr(published.machine, name) for name in facts}
@@ -84,6 +90,11 @@ def of_conditions(published: PublishedRun, new: Analysis) -> tuple[ConditionDiff
     if versions[0] != versions[1]:
         found.append(ConditionDifference("loadcurve_version", *versions, "generator"))
     return tuple(found)
+
+
+def _digests(load: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what this version and earlier ones make of a load and its content."""
+    return digest_of(without_off(load), content), *digests_before(load, content)
 
 
 def _facts(server: PublishedServer) -> dict[str, Any]:

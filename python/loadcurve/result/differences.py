@@ -22,6 +22,9 @@ WITHOUT_INFLUENCE = frozenset({"python", "cpus"})
 DIGESTS = "sha256"
 """The name of the digests among the facts of a server."""
 
+NEUTRAL: Mapping[str, Any] = {"full_handshakes": 1.0, "pick": "in-order", "batch": 1}
+"""Options of loads with the value at which a load is as before the option was known, if that is not off."""
+
 _PLACEHOLDERS = ("{port}", "{folder}", "{content}")
 """What a recorded configuration has in the place of what every start has anew."""
 # Each word is looked through once: without the look behind, every one of its characters would begin anew.
@@ -67,17 +70,42 @@ def is_imported(conditions: Mapping[Aspect, Facts]) -> bool:
 def condition_differences(
     base: Mapping[Aspect, Facts], new: Mapping[Aspect, Facts]
 ) -> list[ConditionDifference]:
-    """Return where the conditions of two runs differ; of a run without loads nobody knows theirs."""
+    """Return where the conditions of two runs differ; of a run without loads nobody knows theirs.
+
+    An option of the load that one run has off is one that the version of the other may not have known.
+    """
     return [
         ConditionDifference(difference.name, difference.base, difference.new, aspect)
         for aspect, conditions in base.items()
         for difference in differences(conditions, new[aspect])
         if not (aspect == "generator" and _is_unknown(difference))
+        if not (aspect == "load" and is_unknown_or_off(difference))
     ]
 
 
 def _is_unknown(difference: Difference) -> bool:
     return difference.name in _OF_POINTS and None in (difference.base, difference.new)
+
+
+def is_off(name: str, value: object) -> bool:
+    """Whether a load with this value of an option is the load of a version that does not know the option."""
+    return value is None or (value == NEUTRAL[name] if name in NEUTRAL else not value)
+
+
+def is_unknown_or_off(one: Difference) -> bool:
+    """Whether one of two loads lacks an option that the other has off."""
+    return None in (one.base, one.new) and is_off(one.name, one.base) and is_off(one.name, one.new)
+
+
+def without_off(load: Facts) -> dict[str, Any]:
+    """Return the options of a load that are not off; each version of Loadcurve knows more that are."""
+    return {name: _without_null(value) for name, value in load.items() if not is_off(name, value)}
+
+
+def _without_null(value: Any) -> Any:  # noqa: ANN401 -- whatever a load has
+    if isinstance(value, Mapping):
+        return {name: _without_null(one) for name, one in value.items() if one is not None}
+    return [*map(_without_null, value)] if isinstance(value, list | tuple) else value
 
 
 def _load(run: Run) -> Mapping[str, Any]:

@@ -7,11 +7,11 @@ one content, and different runs never meet in one. Files are added and never cha
 import errno
 import gc
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 from pydantic import ConfigDict, Field, ValidationError
 
@@ -75,6 +75,8 @@ class HistoryEntry(Record):
     """The digest of the study's file."""
     conditions: str
     """The digest of what decides whether figures can be compared: load and content."""
+    conditions_before: Many[str] = Field(default_factory=list)
+    """What earlier versions made of the same: they digested what is off, as far as they knew it."""
     machine: HistoryMachine
     servers: dict[str, str | None]
     """The version of each server, by arm."""
@@ -185,7 +187,23 @@ def _read(path: Path) -> HistoryEntry | str:
 
 def of_conditions(entries: Iterable[HistoryEntry]) -> dict[str, list[HistoryEntry]]:
     """Return entries by what they measured: figures of different loads or content are never joined."""
+    known = list(entries)
+    names = today(known)
     found: dict[str, list[HistoryEntry]] = {}
-    for entry in entries:
-        found.setdefault(entry.conditions, []).append(entry)
+    for entry in known:
+        found.setdefault(names.get(entry.conditions, entry.conditions), []).append(entry)
     return found
+
+
+class OfConditions(Protocol):
+    """What has a digest of its load and content, with those that earlier versions made of them."""
+
+    @property
+    def conditions(self) -> str: ...  # noqa: D102
+    @property
+    def conditions_before(self) -> Sequence[str]: ...  # noqa: D102
+
+
+def today(known: Iterable[OfConditions]) -> dict[str, str]:
+    """Return the digest of today for each that earlier versions made of the conditions of these."""
+    return {before: one.conditions for one in known for before in one.conditions_before}

@@ -202,6 +202,8 @@ class PublishedRun(Record):
     loadcurve_version: Line
     conditions: Digest
     """Of what decides whether figures can be compared: load and content."""
+    conditions_before: Many[Digest] = Field(default_factory=list)
+    """What earlier versions made of the same: they digested what is off, as far as they knew it."""
     work: WorkName
     """What the load does."""
     load: dict[str, Any]
@@ -339,7 +341,7 @@ def publish_run(site: Path, run: PublishedRun) -> Published:
     text = sealed(run.model_dump_json(indent=1)) + b"\n"
     try:
         if os.path.lexists(path):
-            if read_regular(path, PUBLISHED_BYTES_MAX) != text:
+            if read_regular(path, PUBLISHED_BYTES_MAX) != text and not _is_of_an_earlier_form(path, run):
                 raise BadInput(
                     f"{path} is there already, with other content. A published result is never changed: "
                     "remove the file to publish this run in its place."
@@ -359,6 +361,13 @@ def _same_run(site: Path, run: PublishedRun) -> PublishedRun | None:
         if file.endswith(end) and file != run.place and (found := read_published(site, file)).run == run.run:
             return found
     return None
+
+
+def _is_of_an_earlier_form(path: Path, run: PublishedRun) -> bool:
+    """Whether a file is the run as an earlier version published it, with another digest of its conditions."""
+    found = read_published_file(path)
+    digests = {name: getattr(found, name) for name in ("conditions", "conditions_before")}
+    return found.conditions in run.conditions_before and run.model_copy(update=digests) == found
 
 
 def files_of(site: Path) -> list[PublishedFile]:

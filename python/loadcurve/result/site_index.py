@@ -16,6 +16,7 @@ from loadcurve.loads.values import Point
 from loadcurve.protocol import HTTP3
 from loadcurve.record import Count, Many, Record
 from loadcurve.result.checksum import sealed, unsealed, with_checksum
+from loadcurve.result.history import today
 from loadcurve.result.measures import point_key
 from loadcurve.result.publication import (
     Digest,
@@ -96,6 +97,8 @@ class IndexedRun(Record):
     title: str
     question: str | None
     conditions: Digest
+    conditions_before: Many[Digest] = Field(default_factory=list)
+    """What earlier versions made of the same conditions."""
     ranked_by: str
     """The measure that answers the study's question."""
     started_at: str
@@ -150,6 +153,7 @@ def indexed(file: PublishedFile, run: PublishedRun) -> IndexedRun:
         title=run.title,
         question=run.question,
         conditions=run.conditions,
+        conditions_before=run.conditions_before,
         ranked_by=run.ranked_by,
         started_at=run.started_at,
         seed=run.seed,
@@ -271,6 +275,18 @@ def _with_later_states(runs: Sequence[IndexedRun]) -> list[IndexedRun]:
 
 def _start(run: IndexedRun) -> tuple[object, ...]:
     return run.subject, run.started_at, run.seed, run.machine.fingerprint
+
+
+def joined(runs: Sequence[IndexedRun]) -> list[IndexedRun]:
+    """Return the runs, those of earlier versions with the digest that today is made of their conditions.
+
+    That is known where a newer run has the same.
+    """
+    names = today(runs)
+    return [
+        one.model_copy(update={"conditions": names[one.conditions]}) if one.conditions in names else one
+        for one in runs
+    ]
 
 
 def index_text(index: SiteIndex) -> bytes:

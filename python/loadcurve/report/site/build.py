@@ -24,7 +24,15 @@ from loadcurve.result.publication import (
     files_of,
     read_published,
 )
-from loadcurve.result.site_index import INDEX_FILE, IndexedRun, SiteIndex, index_of, index_text, read_index
+from loadcurve.result.site_index import (
+    INDEX_FILE,
+    IndexedRun,
+    SiteIndex,
+    index_of,
+    index_text,
+    joined,
+    read_index,
+)
 from loadcurve.stats.interval import CONFIDENCE, quantile
 from loadcurve.version import VERSION
 
@@ -74,7 +82,8 @@ def build_site(site: Path, languages: Mapping[str, str] = EMPTY, *, afresh: bool
     """
     files = files_of(site)
     index = index_of(site, files, {} if afresh else read_index(site))
-    pages = list(pages_of(site, index, read_prices(site), languages))
+    shown = index.model_copy(update={"runs": joined(index.runs)})
+    pages = list(pages_of(site, shown, read_prices(site), languages))
     written = 0
     for page in pages:
         if afresh or not _is_there(site / page.place, page.made_of):
