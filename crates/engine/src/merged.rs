@@ -8,7 +8,12 @@ use loadcurve_record::{ConnectionCounts, Recorder, Unserved};
 
 use crate::kernel::TcpCounters;
 use crate::part::{CpuUse, Finished, Part};
-use crate::result::{Connections, Generator, IdleEnded, PauseSummary, Rate, WaitedThrough};
+use crate::result::{
+    Connections, FailedConnections, Generator, IdleEnded, PauseSummary, Rate, WaitedThrough,
+};
+
+/// How many reasons of connections that could not be established are reported.
+const MOST_REASONS: usize = 5;
 
 /// The parts of all threads of all processes as one.
 pub(crate) struct Merged {
@@ -95,6 +100,7 @@ impl Merged {
             served,
             opened,
             failed,
+            failures: FailedConnections::of(&self.recorder.connect_failures, MOST_REASONS),
             reused,
             concurrent_max,
             rate_cps,

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use loadcurve_pauses::Pause;
 use loadcurve_plan::Nanos;
 use loadcurve_record::{
-    Distribution, Endings, Failure, FailureCounts, Gap, Multiplexing, OfStatus, Period, Recorder,
-    SlowRequest, StatusCounts, TimeHistogram,
+    Distribution, Endings, Explanations, Failure, FailureCounts, Gap, Multiplexing, OfStatus, Period,
+    Recorder, SlowRequest, StatusCounts, TimeHistogram,
 };
 use serde::Serialize;
 
@@ -124,6 +124,8 @@ pub struct Rate {
 pub struct Connections {
     pub opened: u64,
     pub failed: u64,
+    /// Why those that failed could not be established, the most frequent first.
+    pub failures: Vec<FailedConnections>,
     pub reused: u64,
     pub concurrent_max: u64,
     /// That had requests to make in the window, or in its warm-up and no answer until its end.
@@ -139,6 +141,30 @@ pub struct Connections {
     pub ended_by_server: Option<EndedByServer>,
     /// Connections that were open from the start of the load to its end, and carried answers; none likewise.
     pub lasting: Option<u64>,
+}
+
+/// Connections that could not be established for the same reason.
+#[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
+pub struct FailedConnections {
+    pub error: Failure,
+    /// What the class does not say.
+    pub text: Option<String>,
+    pub count: u64,
+}
+
+impl FailedConnections {
+    /// At most `most` reasons.
+    pub(crate) fn of(failures: &Explanations, most: usize) -> Vec<Self> {
+        let reasons = failures.most_frequent(most).into_iter();
+        reasons
+            .map(|one| Self {
+                error: one.failure,
+                text: (!one.text.is_empty()).then(|| one.text.clone()),
+                count: one.count,
+            })
+            .collect()
+    }
 }
 
 /// The connections that the server has ended, announced or not.

@@ -223,6 +223,7 @@ def _connections(counts: Connections) -> str:
         "at most {:,} at once": counts.concurrent_max,
     }
     lines = [", ".join(fact.format(count) for fact, count in facts.items() if count is not None) or ABSENT]
+    lines += [f"{one.count:,} failed with {one}" for one in counts.failures]
     ended = counts.ended_by_server
     if ended is not None and ended.answers is not None:
         lines.append(f"{ended.count:,} closed by the server after {ended.answers} each")

@@ -113,11 +113,26 @@ class IdleEnded(Record):
     count: Count
 
 
+class FailedConnections(Record):
+    """Connections that could not be established for the same reason."""
+
+    error: ErrorClass
+    text: str | None
+    """What the class does not say."""
+    count: Count
+
+    def __str__(self) -> str:
+        """Say the reason, without a full stop."""
+        return self.error if self.text is None else f"{self.error}: {self.text.removesuffix('.')}"
+
+
 class Connections(Record):
     """The connections of the whole load, warm-up included; ``reused`` counts requests that found one open."""
 
     opened: Count | None
     failed: Count | None
+    failures: Many[FailedConnections] = Field([])
+    """Why these could not be established, the most frequent reasons first. Records may lack it."""
     reused: Count | None
     concurrent_max: Count | None
     asked: Count | None = None

@@ -422,7 +422,8 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
 
     /// The slot's attempt to connect failed, or its handshake: it rests, so that a server that is down is not flooded.
     pub(super) fn connect_failed(&mut self, slot: Slot, failure: Failure) {
-        self.recorder.connect_failed();
+        let complaint = self.connections[slot].exchange.complaint();
+        self.recorder.connect_failed_by(failure, complaint.as_deref().unwrap_or_default());
         if W::Exchange::FANS_OUT {
             self.subscriber_refused(slot, failure);
         }

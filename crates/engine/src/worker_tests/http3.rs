@@ -511,6 +511,15 @@ fn whatever_a_server_does_each_request_ends_in_time_and_says_how() {
 }
 
 #[test]
+fn connections_that_could_not_be_established_are_counted_with_what_ended_them() {
+    let plan = HttpLoad { timeout_s: 0.2, ..closed(1, Stop::RequestsTotal(1)) };
+    let recorder = meeting(Behaviour::ClosesAtOnce, &plan, 1, taking(ms(1))).recorder;
+    let [reason] = recorder.connect_failures.most_frequent(5)[..] else { panic!("{recorder:?}") };
+    assert_eq!((reason.failure, reason.count), (Failure::QuicError, recorder.connections.failed));
+    assert!(reason.text.contains("QUIC's APPLICATION_ERROR (0xc)"), "{reason:?}");
+}
+
+#[test]
 fn requests_on_a_connection_that_the_server_no_longer_knows_fail_by_its_stateless_reset() {
     let plan = HttpLoad { timeout_s: 10.0, ..closed(1, Stop::RequestsTotal(10)) };
     let recorder = meeting(Behaviour::Forgets, &plan, 1, taking(ms(1))).recorder;
