@@ -326,6 +326,18 @@ def test_connections_that_the_server_has_closed_are_shown_with_the_answers_that_
         assert "             27 kept open throughout" in lines
 
 
+def test_connections_that_could_not_be_established_are_shown_with_the_reasons():
+    result = synthetic.load_result("nginx", 1)
+    failures = [
+        {"error": "quic_refused", "text": "the server said no.", "count": 2},
+        {"error": "connect_refused", "text": None, "count": 1},
+    ]
+    changed = result | {"connections": result["connections"] | {"failures": failures}}
+    lines = [line.rstrip() for line in printed_result(changed)]
+    assert "             2 failed with quic_refused: the server said no" in lines
+    assert "             1 failed with connect_refused" in lines
+
+
 def test_connections_that_the_server_has_ended_by_goaway_are_shown_with_its_reasons():
     ended = {"connections_ended": 79, "connections_ended_by_error": 3, "streams_abandoned": 1308}
     by_code = [{"code": "NO_ERROR", "count": 76}, {"code": "ENHANCE_YOUR_CALM", "count": 3}]
