@@ -73,6 +73,12 @@ def _certificate_refused(error: OSError) -> str | None:
     return f"the server's certificate is not accepted: {clause(said[:1].lower() + said[1:])}; {advice}"
 
 
+def in_words(error: Exception) -> str:
+    """Return what an error of the system or of a library says; its kind where it says nothing."""
+    said = refusal(error) if isinstance(error, OSError) else str(error)
+    return said or type(error).__name__
+
+
 def sentence(said: str) -> str:
     """Return what another says as a sentence, behind which ours may follow: with one full stop at its end."""
     said = said.rstrip()

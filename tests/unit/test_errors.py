@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from loadcurve.errors import clause, refusal, sentence
+from loadcurve.errors import clause, in_words, refusal, sentence
 from support.certificates import NAME, make_authority
 
 
@@ -86,6 +86,12 @@ def test_a_name_that_is_not_found_is_no_number_of_the_system():
 def test_what_the_system_refuses_names_the_file():
     assert refusal(OSError(errno.EACCES, "any text", "/private")) == "/private: Permission denied"
     assert refusal(TimeoutError("no complete answer within 2 s")) == "no complete answer within 2 s"
+
+
+def test_an_error_that_says_nothing_is_named():
+    assert in_words(ValueError("no port")) == "no port"
+    assert in_words(ConnectionRefusedError(errno.ECONNREFUSED, "any text")) == "Connection refused"
+    assert in_words(EOFError()) == "EOFError"
 
 
 @pytest.mark.parametrize("said", ["Too many open files", "Too many open files.", "Too many open files. \n"])

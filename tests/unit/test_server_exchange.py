@@ -108,6 +108,14 @@ def test_an_answer_that_is_none_is_refused_in_words_that_can_be_shown(answer: by
     assert refusal.isprintable()
 
 
+def test_clear_text_in_place_of_tls_is_said_in_words():
+    with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port, pytest.raises(ServerFailure) as failure:
+        find_running_server(CATALOG["url"], {}, Overrides(url=f"https://127.0.0.1:{port}"), PATIENCE_S)
+    assert failure.value.text.endswith(
+        "GET / was not answered: the server did not answer in TLS; it may not support TLS on this port."
+    )
+
+
 def test_a_name_server_that_is_silent_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
     answered = threading.Event()
 

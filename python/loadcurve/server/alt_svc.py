@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from loadcurve.errors import BadInput, refusal, sentence
+from loadcurve.errors import BadInput, in_words, sentence
 from loadcurve.loads.plan import HttpPlan
 from loadcurve.loads.record import AnnouncedHttp3
 from loadcurve.loads.tls import DEFAULT_PORTS
@@ -197,9 +197,8 @@ def _said(plan: HttpPlan, path: str, request: str) -> str:
         ) as response:
             return ", ".join(response.headers.get_all(FIELD, []))
     except (OSError, http.client.HTTPException) as error:
-        why = refusal(error) if isinstance(error, OSError) else str(error)
         text = f"{request}, which was to tell where HTTP/3 is spoken ({FIELD}), was not answered by "
-        text += f"{plan.address}: {why}"
+        text += f"{plan.address}: {in_words(error)}"
         raise _failure(text) from None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
-from loadcurve.errors import BadInput
+from loadcurve.errors import BadInput, in_words
 from loadcurve.loads.asked import AskedRequest, ExpectedStatuses
 from loadcurve.loads.grpc import SERVER_STREAM
 from loadcurve.loads.http_table import HttpLoadTable
@@ -99,7 +99,7 @@ class WebSite:
                 self.address, self.port, self.ready.path, timeout_s, self.transport, socket=self.socket
             )
         except (OSError, http.client.HTTPException) as error:
-            return f"the last attempt failed with {error or type(error).__name__}"
+            return f"the last attempt failed with {in_words(error)}"
         if http.HTTPStatus.OK <= status < self.ready.below_status:
             return None
         if status == http.HTTPStatus.FORBIDDEN and os.geteuid() == 0 and self.content_folder is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from loadcurve._engine import DatabaseError
-from loadcurve.errors import BadInput, NothingMeasured, sentence
+from loadcurve.errors import BadInput, NothingMeasured, in_words, sentence
 from loadcurve.host.cgroups import NO_LIMITS
 from loadcurve.loads.kinds import LoadKind, kind_of_protocol
 from loadcurve.loads.plan import HttpPlan
@@ -298,7 +298,7 @@ def _announced_version(url: str, target: Target, address: str, transport: Transp
         ) as response:
             said = response.getheader("Server") or ""
     except (OSError, http.client.HTTPException) as error:
-        text = sentence(f"{url}: GET / was not answered: {error or type(error).__name__}")
+        text = sentence(f"{url}: GET / was not answered: {in_words(error)}")
         raise ServerFailure("not_ready", text) from None
     product = re.search(r"(?<!\S)\S+/\d\S*", said)
     if product is None:
