@@ -82,6 +82,25 @@ def test_what_the_command_starts_reads_none_of_the_words(monkeypatch):
     assert command.printed_by(["load"]) == "['load'] nothing\n"
 
 
+def test_an_error_has_the_sentences_of_the_command_and_not_what_it_said_before(monkeypatch):
+    said = "trial 1 of 2\nloadcurve: run.json was changed\n3 points\nloadcurve: no figure:\n  no memory\n"
+    program = f"import sys; print({said!r}, file=sys.stderr); sys.exit(4)"
+    monkeypatch.setattr(command, "PROGRAM", program)
+    with pytest.raises(NothingMeasured) as raised:
+        command.printed_by(["gate"])
+    assert str(raised.value) == "no figure:\n  no memory"
+
+
+def test_messages_name_the_command_as_a_person_types_it():
+    with pytest.raises(BadInput, match=r"see loadcurve gate --help$"):
+        command.printed_by(["gate", "--bogus=1", "--", "study.toml"])
+
+
+def test_an_answer_that_is_not_decided_is_an_answer(monkeypatch):
+    monkeypatch.setattr(command, "PROGRAM", "import sys; print('{}'); sys.exit(5)")
+    assert command.printed_by(["gate", "--strict"]) == "{}\n"
+
+
 def test_an_unknown_failure_is_a_fault_of_loadcurve(monkeypatch):
     monkeypatch.setattr(command, "PROGRAM", "import sys; sys.exit('broken')")
     with pytest.raises(LoadcurveError, match="broken"):

@@ -456,6 +456,7 @@ def test_a_gate_says_how_to_repeat_it_and_is_not_resumed(slower: Run):
     ("given", "words"),
     [
         ({"budget": "10s"}, "--budget has time for 3 blocks"),
+        ({"budget": "3s"}, "--budget has time for 1 block,"),
         ({"budget": "soon"}, '--budget: "soon" is not'),
         ({"least": "0%"}, "expected a share above 0 %"),
         ({"least": "much"}, '--fail-on-regression: "much" is not'),

@@ -13,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import IO
 
 from loadcurve.errors import BadInput, LoadcurveError, NothingMeasured
-from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID
+from loadcurve.exit_codes import EXIT_DONE, EXIT_INVALID, EXIT_UNDECIDED
 from loadcurve.server.spawn import ends_with_parent
 
-ENDED_WELL = frozenset({EXIT_DONE, EXIT_INVALID})
-"""An invalid result is a result: its verdict says why it is invalid."""
+ENDED_WELL = frozenset({EXIT_DONE, EXIT_INVALID, EXIT_UNDECIDED})
+"""An invalid result is a result: its verdict says why it is invalid. So is an answer that is not decided."""
 PROGRAM = "from loadcurve.cli.given_words import main; main()"
 PREFIX = "loadcurve: "
 Progress = Callable[[str], object]
@@ -76,7 +76,13 @@ def printed_by(words: Sequence[str], progress: Progress | None = None) -> str:
         raise
     if process.returncode in ENDED_WELL:
         return results
-    raise ERRORS.get(process.returncode, LoadcurveError)(said.strip().removeprefix(PREFIX))
+    raise ERRORS.get(process.returncode, LoadcurveError)(_error_in(said))
+
+
+def _error_in(said: str) -> str:
+    """Return what a command says last, behind its name; all that it has said where it says no such thing."""
+    _, _, error = f"\n{said}".rpartition(f"\n{PREFIX}")
+    return error.strip()
 
 
 def _communicate(process: subprocess.Popen[str], given: str, progress: Progress | None) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from loadcurve.api.command import Progress, printed_by, words_of
 from loadcurve.api.options import CompareOptions, CrosscheckOptions, GateOptions
 from loadcurve.api.run_folder import Run
 from loadcurve.api.signature import with_options
+from loadcurve.units import plural
 
 BEFORE_POINT = ("server", "arm", "measure")
 
@@ -59,7 +60,7 @@ class Comparison:
     def __repr__(self) -> str:
         """Return how many ratios there are, and how many show a difference."""
         shown = sum(one["shown"] for one in self._changes)
-        return f"<Comparison: {self.ratios.height} ratios, {shown} differences shown>"
+        return f"<Comparison: {plural(self.ratios.height, 'ratio')}, {plural(shown, 'difference')} shown>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,7 +110,7 @@ class Crosscheck:
 
     def __repr__(self) -> str:
         """Return how many pairs were compared."""
-        return f"<Crosscheck: {len(self.data['pairs'])} pairs>"
+        return f"<Crosscheck: {plural(len(self.data['pairs']), 'pair')}>"
 
 
 @with_options(CompareOptions)

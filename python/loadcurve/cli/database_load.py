@@ -26,6 +26,7 @@ from loadcurve.runs.database import counted, refusal_in_words
 from loadcurve.runs.plan import DatabasePlans
 from loadcurve.server.password import with_password
 from loadcurve.toml.secret import secret_in, variable
+from loadcurve.units import plural
 
 
 def load_command(url: str, options: Options, *, json_output: bool) -> int:
@@ -95,9 +96,9 @@ def _explain_other_records(plan: DatabasePlan, result: LoadResult, found: int) -
         return
     where = f"{plan.load.namespace}.{plan.load.table}"
     talk().print(
-        f"{where} holds {found:,} records, but this load assumed {plan.workload.records:,} at its start: "
-        "reads of missing records fail, and inserts of existing ones are refused. Set --records to the "
-        "number of records in the table, or start over with --phase load --drop."
+        f"{where} holds {plural(found, 'record')}, but this load assumed {plan.workload.records:,} at its "
+        "start: reads of missing records fail, and inserts of existing ones are refused. Set --records to "
+        "the number of records in the table, or start over with --phase load --drop."
     )
 
 
@@ -146,7 +147,7 @@ def _made_ready(table: Database, plan: DatabasePlan, options: Options) -> int:
     held = table.count()
     if held and not plan.workload.insert_start:
         raise BadInput(
-            f"{where} holds {held:,} records already; start over with --drop, or insert different ones "
-            f"with -p insertstart={held}"
+            f"{where} holds {plural(held, 'record')} already; start over with --drop, or insert different "
+            f"ones with -p insertstart={held}"
         )
     return held

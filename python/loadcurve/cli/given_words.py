@@ -11,7 +11,8 @@ from loadcurve.cli.interrupts import end_on_interrupts
 def main() -> None:
     """Read the words, a list in JSON, and run the command with them."""
     end_on_interrupts()
-    sys.argv[1:] = json.load(sys.stdin)
+    # Messages name the command as a person types it, whatever program has called this.
+    sys.argv = ["loadcurve", *json.load(sys.stdin)]
     # What the command starts reads nothing from there.
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, sys.stdin.fileno())

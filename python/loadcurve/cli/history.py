@@ -16,6 +16,7 @@ from loadcurve.result.folder import read_run_record
 from loadcurve.result.history import add_entry, read_history
 from loadcurve.result.records import RunRecord
 from loadcurve.server.revision import revision_of
+from loadcurve.units import plural
 
 _GIT = "git "
 
@@ -34,7 +35,11 @@ def add_command(runs: Sequence[Path], folder: Path, commit: str | None) -> None:
     talk = new_console(stderr=True)
     for run, entry in zip(runs, entries, strict=True):
         state = add_entry(folder, entry)
-        talk.print(Text(f"{state}: {run}, commit {entry.commit or 'unknown'}, {len(entry.figures)} figures"))
+        talk.print(
+            Text(
+                f"{state}: {run}, commit {entry.commit or 'unknown'}, {plural(len(entry.figures), 'figure')}"
+            )
+        )
         if entry.machine.fingerprint is None:
             talk.print(Text(f"{run} does not say which machine it is of: it is shown, and joined to no run."))
         typer.echo(folder / f"{entry.run}.json")

@@ -18,6 +18,7 @@ from loadcurve.imported.plan import Imported, read_files
 from loadcurve.imported.recording import write_recording
 from loadcurve.imported.weighted import write_requests
 from loadcurve.result.run_files import new_folder
+from loadcurve.units import plural
 
 _METHOD = re.compile(r"[A-Za-z]{1,20}", re.ASCII)
 _STATUS = re.compile(r"[1-5](?:xx|\d\d)", re.ASCII)
@@ -94,7 +95,7 @@ def _wanted(method: str | None, statuses: str | None) -> RequestFilter:
 def _write_requests(log: Path, target: Path, wanted: RequestFilter) -> None:
     written = write_requests(log, target, wanted)
     talk = new_console(stderr=True)
-    talk.print(f"{written.requests:,} requests of {written.paths:,} paths")
+    talk.print(f"{plural(written.requests, 'request')} of {plural(written.paths, 'path')}")
     _tell(written.left_out, talk)
     in_study, _ = _of_method(wanted)
     talk.print(f'in a study: requests = "{target}" with pick = "weighted"{in_study}', markup=False)
@@ -105,8 +106,8 @@ def _write_recording(log: Path, target: Path, wanted: RequestFilter) -> None:
     written = write_recording(log, target, wanted)
     talk = new_console(stderr=True)
     talk.print(
-        f"{written.requests:,} requests of {written.paths:,} paths in {written.length_s:,.3f} s, "
-        f"logged to {written.step_s:g} s"
+        f"{plural(written.requests, 'request')} of {plural(written.paths, 'path')} in "
+        f"{written.length_s:,.3f} s, logged to {written.step_s:g} s"
     )
     _tell(written.left_out, talk)
     in_study, in_command = _of_method(wanted)

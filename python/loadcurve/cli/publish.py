@@ -50,7 +50,9 @@ def pages_command(site: Path) -> None:
     Raises ``LoadcurveError`` where a published file cannot be read, or a page not be written.
     """
     built = build_site(site, languages())
-    said = f"{units.plural(built.runs, 'run')}, {built.written} of {built.pages} pages written"
+    said = (
+        f"{units.plural(built.runs, 'run')}, {built.written} of {units.plural(built.pages, 'page')} written"
+    )
     said += f", {built.removed} removed" if built.removed else ""
     new_console(stderr=True).print(Text(said))
     typer.echo(site / "index.html")

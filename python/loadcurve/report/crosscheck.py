@@ -17,7 +17,7 @@ from loadcurve.report.section import Report, Section
 from loadcurve.report.terminal_tables import column_table
 from loadcurve.report.tools import tool_title
 from loadcurve.result.measures import MEASURES, Measure
-from loadcurve.units import ABSENT, number, time_step, whole_percent
+from loadcurve.units import ABSENT, number, plural, time_step, whole_percent
 
 FORMAT = "loadcurve-crosscheck/1"
 _BUSY = 0.95
@@ -160,7 +160,7 @@ def _of_connections(checked: CrossChecked) -> Iterator[str]:
     if facts.http != engine.http:
         yield f"HTTP/{facts.http} under {facts.name}, HTTP/{engine.http} under the engine: requests differ"
     if facts.threads != engine.threads:
-        yield f"{facts.name} has {facts.threads} threads, the engine {engine.threads}"
+        yield f"{facts.name} has {plural(facts.threads, 'thread')}, the engine {engine.threads}"
     if tool is not None and facts.connect_in_window and not engine.connect_in_window:
         yield (
             f"the window of {tool.name} starts before its connections are open, the engine's once they are "

@@ -118,7 +118,9 @@ def _summary(run: Run, analysis: Analysis) -> list[str]:
     servers = sum(1 for server in record.servers.values() if server.status == "found")
     counts = ", ".join(f"{count:,} {status}" for status, count in analysis.verdicts.items())
     of_how_many = f" of {ended.points_expected:,}" if record.search is None else ""
-    measured = f"{len(run.points):,}{of_how_many} points were measured"
+    points, is_one = len(run.points), len(run.points) == 1
+    noun = "point" if is_one and not of_how_many else "points"
+    measured = f"{points:,}{of_how_many} {noun} {'was' if is_one else 'were'} measured"
     sentences = [
         f"{units.plural(servers, 'server')} in {units.plural(ended.trials_expected, 'trial')} over "
         f"{units.plural(len(run.sweep_points), 'setting')} of the sweep: {measured}"

@@ -346,13 +346,15 @@ def _http2(http2: Http2Result, streams: int) -> str:
         wait = "" if waits.p50 is None else f", {milliseconds(waits.p50)} ms (p50)"
         facts.append(f"{waits.count:,} requests waited for a stream{wait}")
     if http2.streams_refused:
-        facts.append(f"{http2.streams_refused:,} streams refused")
+        facts.append(f"{plural(http2.streams_refused, 'stream')} refused")
     if http2.connections_ended:
         by_code = http2.connections_ended_by or []
         codes = ", ".join(one.code if len(by_code) == 1 else f"{one.count:,} {one.code}" for one in by_code)
-        facts.append(f"{http2.connections_ended:,} connections ended by GOAWAY{codes and f': {codes}'}")
+        ended = plural(http2.connections_ended, "connection")
+        facts.append(f"{ended} ended by GOAWAY{codes and f': {codes}'}")
     if http2.streams_abandoned:
-        facts.append(f"{http2.streams_abandoned:,} requests left unanswered on them, despite the GOAWAY")
+        abandoned = plural(http2.streams_abandoned, "request")
+        facts.append(f"{abandoned} left unanswered on them, despite the GOAWAY")
     if http2.bodies_delayed:
         facts.append(f"{http2.bodies_delayed:,} bodies that waited for windows")
     if http2.answers_starved:

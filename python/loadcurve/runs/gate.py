@@ -21,7 +21,7 @@ from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.expected import nearest, show
 from loadcurve.toml.problems import Problem
-from loadcurve.units import clock, typed
+from loadcurve.units import clock, plural, typed
 
 BASE, HEAD = "base", "head"
 """The names of the two servers that are made of one."""
@@ -124,9 +124,9 @@ def gate_record(study: Study, options: GateOptions, sides: Sides) -> GateRecord:
         blocks = min(GATE_BLOCKS_MAX, math.floor(options.budget_s / block_s))
         if blocks < LEAST_PLANNED:
             raise BadInput(
-                f"--budget has time for {blocks} blocks, since a start of both servers with the study's "
-                f"loads takes about {clock(block_s)}; expected at least {LEAST_PLANNED}: give --budget "
-                f"{math.ceil(LEAST_PLANNED * block_s / 60)}m or more, or shorten the study's loads or sweep"
+                f"--budget has time for {plural(blocks, 'block')}, since a start of both servers with the "
+                f"study's loads takes about {clock(block_s)}; expected at least {LEAST_PLANNED}: give "
+                f"--budget {math.ceil(LEAST_PLANNED * block_s / 60)}m or more, or shorten the study's loads or sweep"
             )
     return GateRecord(
         base=sides.base,
