@@ -126,7 +126,8 @@ def gate_record(study: Study, options: GateOptions, sides: Sides) -> GateRecord:
             raise BadInput(
                 f"--budget has time for {plural(blocks, 'block')}, since a start of both servers with the "
                 f"study's loads takes about {clock(block_s)}; expected at least {LEAST_PLANNED}: give "
-                f"--budget {math.ceil(LEAST_PLANNED * block_s / 60)}m or more, or shorten the study's loads or sweep"
+                f"--budget {math.ceil(LEAST_PLANNED * block_s / 60)}m or more, or shorten the study's loads "
+                "or sweep"
             )
     return GateRecord(
         base=sides.base,
