@@ -11,6 +11,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from loadcurve.analysis.history import entry_of
 from loadcurve.report.formats.trackers import history_samples, openmetrics
 from loadcurve.report.formats.write import write_formats
+from loadcurve.result.history import HistoryMachine
 from support import synthetic_run as synthetic
 
 BENCHER_SCHEMA = {
@@ -72,7 +73,7 @@ def test_github_action_benchmark_has_a_file_for_either_better_side(files: dict[s
 
 def test_prometheus_reads_a_gauge_for_each_measure_and_each_end(files: dict[str, str]):
     families = {one.name: one for one in text_string_to_metric_families(files["report-openmetrics.txt"])}
-    labels = {"server": "nginx", "connections": "50"}
+    labels = {"server": "nginx", "connections": "50", "study": synthetic.run_record().study["title"]}
     for name, value in (("", TRUTH), ("_high", TRUTH * synthetic.REACH)):
         family = families[f"loadcurve_throughput_rps{name}"]
         assert family.type == "gauge"
@@ -90,6 +91,28 @@ def test_prometheus_reads_a_history_at_the_moments_of_its_runs(tmp_path: Path):
         if one.labels["server"] == "nginx" and one.labels["connections"] == "50"
     ]  # fmt: skip
     assert [float(one.timestamp) for one in samples] == [1773480413.0, 1773532800.0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"title": "Another study", "conditions": "b" * 64},
+        {"conditions": "b" * 64},
+        {"machine": HistoryMachine(fingerprint="b" * 64, name="a machine", kernel=None)},
+    ],
+)
+def test_runs_that_a_history_does_not_join_are_in_series_of_their_own(tmp_path: Path, other):
+    entry = entry_of(synthetic.write_run(tmp_path / "run"), None, tmp_path)
+    machine = HistoryMachine(fingerprint="a" * 64, name="a machine", kernel=None)
+    entry = entry.model_copy(
+        update={"figures": entry.figures[:1], "machine": machine, "conditions": "a" * 64}
+    )
+    later = entry.model_copy(update={"started_at": "2026-03-15T00:00:00Z"})
+    text = openmetrics(history_samples([entry, later, later.model_copy(update=other)])).decode()
+    [family, *_] = text_string_to_metric_families(text)
+    series = [json.dumps(one.labels, sort_keys=True) for one in family.samples]
+    assert [series.count(one) for one in dict.fromkeys(series)] == [2, 1]
+    assert {one.labels["study"] for one in family.samples} == {entry.title, other.get("title", entry.title)}
 
 
 def test_a_name_that_no_label_may_have_is_escaped(tmp_path: Path):

@@ -13,11 +13,13 @@ from typing import Any
 
 from loadcurve import units
 from loadcurve.report import text
-from loadcurve.result.history import HistoryEntry, HistoryFigure
+from loadcurve.result.history import HistoryEntry, HistoryFigure, of_conditions
 from loadcurve.result.measures import MEASURES, Better, Measure
 
 _OF_COLUMN: Mapping[str, Measure] = {one.column: one for one in MEASURES.values()}
 _NO_LABEL = re.compile(r"[^a-zA-Z0-9_]")
+_OWN_LABELS = frozenset({"study", "conditions", "machine", "hardware"})
+_DIGEST_CHARACTERS = 12
 _ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
@@ -67,24 +69,35 @@ class MetricSample:
     at_s: float | None = None
 
 
-def run_samples(figures: Iterable[HistoryFigure]) -> Iterator[MetricSample]:
-    """Yield the figures of a run, without a moment: Prometheus takes that of its visit."""
-    return (MetricSample(one, _labels(one)) for one in figures)
+def run_samples(figures: Iterable[HistoryFigure], study: str) -> Iterator[MetricSample]:
+    """Yield the figures of a run of a study, without a moment: Prometheus takes that of its visit."""
+    return (MetricSample(one, {**_labels(one), "study": study}) for one in figures)
 
 
 def history_samples(entries: Iterable[HistoryEntry]) -> Iterator[MetricSample]:
-    """Yield all figures of a history at the moments of their runs, which tell them apart with the machine."""
-    for entry in entries:
-        at_s = datetime.fromisoformat(entry.started_at).timestamp()
-        for one in entry.figures:
-            yield MetricSample(one, {**_labels(one), "machine": entry.machine.name}, at_s)
+    """Yield all figures of a history at the moments of their runs, a series for each study and machine.
+
+    A study is named by its newest title. What tells those of one name apart, and machines, are the digests
+    of load and content, and of the hardware, by which runs are joined elsewhere.
+    """
+    for conditions, of_study in of_conditions(entries).items():
+        for entry in of_study:
+            at_s = datetime.fromisoformat(entry.started_at).timestamp()
+            own = {
+                "study": of_study[-1].title,
+                "conditions": conditions[:_DIGEST_CHARACTERS],
+                "machine": entry.machine.name,
+                "hardware": (entry.machine.fingerprint or "")[:_DIGEST_CHARACTERS],
+            }
+            for one in entry.figures:
+                yield MetricSample(one, {**_labels(one), **own}, at_s)
 
 
 def _labels(one: HistoryFigure) -> dict[str, str]:
     labels = {"server": one.arm}
     for key, value in one.point.items():
         name = _NO_LABEL.sub("_", key)
-        taken = name in labels or not name[:1].isalpha() or name == "machine"
+        taken = name in labels or not name[:1].isalpha() or name in _OWN_LABELS
         labels[f"point_{name}" if taken else name] = units.setting(value)
     return labels
 

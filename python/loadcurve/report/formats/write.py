@@ -216,7 +216,10 @@ def _openmetrics(report: "Report") -> Files:
     from loadcurve.analysis.history import figures_of
     from loadcurve.report.formats.trackers import openmetrics, run_samples
 
-    yield "report-openmetrics.txt", openmetrics(run_samples(figures_of(report.analysis)))
+    yield (
+        "report-openmetrics.txt",
+        openmetrics(run_samples(figures_of(report.analysis), report.analysis.run.title)),
+    )
 
 
 FORMATS: dict[str, "Callable[[Report], Files]"] = {
