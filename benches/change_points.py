@@ -2,6 +2,7 @@
 
 Histories of 100 runs and 40 figures without a change: the share in which any is shown. And steps after the
 50th run, in multiples of the noise, either way: how often one is found within five runs, at most two off.
+And dips, which are steps taken back after four runs: how often both ends are found after 100 runs.
 """
 
 import argparse
@@ -19,6 +20,7 @@ LOG_SD = 0.03
 NOISE = 1.96 * LOG_SD
 SPIKES = 0.01
 STEPS = (1.0, 1.5, 2.0)
+DIPS, DIP_RUNS = (2.0, 3.0), 4
 GENERATOR = np.random.default_rng(1)
 
 
@@ -54,11 +56,16 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     GENERATOR.bit_generator.state = np.random.default_rng(arguments.seed).bit_generator.state
-    steps = " | ".join(f"step of {step:g} times the noise" for step in STEPS)
-    print(f"| runs | histories without a change that show one | {steps} |\n|---|---|{'---|' * len(STEPS)}")
+    steps = [f"step of {step:g} times the noise" for step in STEPS]
+    steps += [f"{DIP_RUNS} runs at {dip:g} times" for dip in DIPS]
+    print(f"| runs | histories without a change that show one | {' | '.join(steps)} |")
+    print(f"|---|---|{'---|' * len(steps)}")
     for name, drawn in KINDS.items():
         alarms = sum(map(shows_any, [drawn] * arguments.histories)) / arguments.histories
         found = [sum(finds(drawn, step) for _ in range(arguments.steps)) / arguments.steps for step in STEPS]
+        found += [
+            sum(finds_dip(drawn, dip) for _ in range(arguments.steps)) / arguments.steps for dip in DIPS
+        ]
         shares = " | ".join(f"{share:.1%}" for share in found)
         print(f"| {name} | {alarms:.1%} | {shares} |", flush=True)
 
@@ -77,6 +84,15 @@ def finds(drawn: Callable[[int], Array], step: float) -> bool:
         for count in range(BEFORE + 3, BEFORE + WITHIN + 1)
         for one in change_points(readings(logs[:count]), FIGURES).points
     )
+
+
+def finds_dip(drawn: Callable[[int], Array], dip: float) -> bool:
+    """Draw a history with a step that is taken back, and say whether both are found."""
+    logs = drawn(RUNS)
+    logs[BEFORE : BEFORE + DIP_RUNS] += dip * NOISE * GENERATOR.choice([-1, 1])
+    places = [one.place for one in change_points(readings(logs), FIGURES).points]
+    ends = BEFORE, BEFORE + DIP_RUNS
+    return all(any(abs(place - end) <= OFF_MAX for place in places) for end in ends)
 
 
 def readings(logs: Array) -> list[Reading]:

@@ -52,6 +52,45 @@ def test_a_step_up_and_down_again_is_two_changes():
     assert places(noise(90) + step(90, 30, 0.1) - step(90, 60, 0.1)) == [30, 60]
 
 
+@pytest.mark.parametrize("runs", [3, 4, 6])
+@pytest.mark.parametrize(("count", "at"), [(30, 10), (60, 30), (100, 50)])
+def test_a_step_that_is_taken_back_after_a_few_runs_is_two_changes(count: int, at: int, runs: int):
+    # -20 % is 11 standard deviations of 2 %: where a dip ends can be off by a run in none of 20 draws.
+    dip = math.log(0.8) * (step(count, at, 1) - step(count, at + runs, 1))
+    drawn = [2 * noise(count, seed) + dip for seed in range(20)]
+    assert [places(logs, figures=5) for logs in drawn] == [[at, at + runs]] * 20
+
+
+def test_two_steps_in_one_direction_are_two_changes_however_near_they_are():
+    assert places(noise(60) + step(60, 28, 0.1) + step(60, 32, 0.1)) == [28, 32]
+
+
+@pytest.mark.parametrize("back", [-0.02, -0.05])
+def test_three_of_four_runs_are_no_stretch(back: float):
+    # The spike is replaced by a run beside it, which is no evidence for a level of four.
+    logs = noise(60)
+    logs[30:34] = 0.034
+    assert places(logs) == [30, 34]
+    logs[32] = back
+    assert places(logs) == []
+
+
+def test_a_dip_stays_found_however_many_runs_come_after_it():
+    logs = 2 * noise(200) + math.log(0.8) * (step(200, 30, 1) - step(200, 34, 1))
+    for count in range(50, 201, 10):
+        assert places(logs[:count], figures=5) == [30, 34]
+
+
+def test_the_p_value_of_a_stretch_is_for_every_length_that_it_could_have_had():
+    logs = noise(20) + step(20, 8, 0.1) - step(20, 12, 0.1)
+    found = change_points(readings(logs), figures=3).points
+    tests = [stats.ttest_ind(logs[8:12], other, equal_var=True).pvalue for other in (logs[:8], logs[12:])]
+    # 15 places in 20 runs, three figures, and stretches of 3 to 14 runs with three on either side: the
+    # stronger end is adjusted for these, and ten times more.
+    expected = [15 * 3 * max(one, 10 * 12 * min(tests)) for one in tests]
+    assert [one.adjusted_p_value for one in found] == pytest.approx(expected, rel=1e-6)
+
+
 @pytest.mark.parametrize("place", [0, 1, 20, 38, 39])
 @pytest.mark.parametrize("size", [0.05, 1.0, -5.0])
 def test_a_single_spike_is_no_change_however_high_it_is(place: int, size: float):

@@ -1,12 +1,15 @@
 """Change points: after which run of a history a figure has moved, and by how much.
 
-Series are split where two means differ most, and neighbours that do not differ enough are merged again.
+Series are split where two means differ most, or around the stretch that differs most from the rest, so that a
+level of a few runs is seen however long the series is; neighbours that do not differ enough are merged again.
 
 Sources: Fleming, Kołaczkowski and others, "Hunter: Using change point detection to hunt for performance
 regressions", ICPE 2023, for split and merge with Student's t, as in Apache Otava; Matteson and James, "A
 nonparametric approach for multiple change point analysis of multivariate data", JASA 109 (2014), and Daly and
 others, "The use of change point detection to identify software performance regressions in a continuous
-integration system", ICPE 2020, for splits one after the other. Unlike Otava, variances have the divisor
+integration system", ICPE 2020, for splits one after the other; Olshen, Venkatraman and others, "Circular
+binary segmentation for the analysis of array-based DNA copy number data", Biostatistics 5 (2004), for
+stretches: one split alone misses a step that is soon taken back. Unlike Otava, variances have the divisor
 n - 1, and p-values are adjusted for every place and every figure at which a change could have been found.
 """
 
@@ -14,6 +17,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +34,11 @@ WEAK_P_VALUE = 0.01
 METHOD = "ratio of geometric means of neighbouring segments, Student's t on the logarithms"
 NORMAL_95 = 1.959963984540054
 """How many standard deviations 95 % of normal values lie within."""
+STRETCH_MAX = 64
+"""Runs of a stretch on a level of its own that is looked for as a whole; longer ones are two steps."""
+_SHORT = 2 * SEGMENT_MIN
+_STRETCH_CAUTION = 10
+"""By how much less likely than a step a stretch must be: few runs with heavy tails lie together by chance."""
 _SD_PER_MAD = 1.482602218505602
 _SPIKE_DEVIATIONS = 4.0
 _NEIGHBOURS = 2
@@ -54,7 +64,8 @@ class ChangePoint:
     place: int
     ratio: Estimate
     adjusted_p_value: float
-    """For all places of the series and all figures of the history."""
+    """For all places of the series, all figures of the history, and beside another change all lengths, with
+    caution for heavy tails."""
 
     def moved(self, places: int) -> "ChangePoint":
         """Return the change in a series that has this many more readings before it."""
@@ -99,8 +110,10 @@ def change_points(readings: Sequence[Reading], figures: int = 1, noise: float = 
     tried = max(1, len(raw) - 2 * SEGMENT_MIN + 1) * figures
     ends = [0, *_merged(series, _split(series), tried), end - begin]
     found = [
-        series.change(low, place, high, tried).moved(begin)
-        for low, place, high in zip(ends, ends[1:-1], ends[2:], strict=False)
+        series.change(low, place, high, p_value).moved(begin)
+        for low, place, high, (p_value, _) in zip(
+            ends, ends[1:-1], ends[2:], series.weaknesses(ends, tried), strict=False
+        )
     ]
     # Of fewer runs than two segments the noise is not known, and so nothing is beyond it.
     pending = 0 if len(raw) < 2 * SEGMENT_MIN else len(raw) - end or _pending(raw[begin + ends[-2] :], least)
@@ -115,6 +128,8 @@ class _Series:
     squares: Array
     own_variances: Array
     """Sums of what the readings' own intervals leave open."""
+    raw: Array
+    """The centred logarithms themselves, with the spikes."""
     least: float
     """The smallest change that counts, as a logarithm."""
 
@@ -129,6 +144,7 @@ class _Series:
             sums=np.concatenate([[0.0], np.cumsum(centred)]),
             squares=np.concatenate([[0.0], np.cumsum(centred**2)]),
             own_variances=np.concatenate([[0.0], np.cumsum(own)]),
+            raw=raw - clean.mean(),
             least=least,
         )
 
@@ -154,40 +170,97 @@ class _Series:
         place = int(statistic.argmax())
         return int(places[place]), _p_value(float(statistic[place]), degrees)
 
-    def change(self, low: int, place: int, high: int, places: int) -> ChangePoint:
+    def best_stretch(self, low: int, high: int) -> tuple[tuple[int, ...], float] | None:
+        """Return the ends of the stretch that differs most from the rest, and its p-value for all lengths.
+
+        There is a segment on either side of it: what reaches an end is a single step. ``None`` without room.
+        """
+        longest = min(STRETCH_MAX, high - low - 2 * SEGMENT_MIN)
+        lengths = np.arange(SEGMENT_MIN, longest + 1)
+        if not len(lengths):
+            return None
+        starts = np.arange(low + SEGMENT_MIN, high - 2 * SEGMENT_MIN + 1)[:, None]
+        # Stretches that would reach too far are read at the end of the series, and left out below.
+        ends = np.minimum(starts + lengths, high)
+        inside, outside = ends - starts, high - low - (ends - starts)
+        sums, squares = self.sums[ends] - self.sums[starts], self.squares[high] - self.squares[low]
+        rest = self.sums[high] - self.sums[low] - sums
+        degrees = high - low - 2
+        within = np.maximum(squares - sums**2 / inside - rest**2 / outside, 0.0) / degrees
+        own = (self.own_variances[high] - self.own_variances[low]) / (high - low)
+        error = np.sqrt(np.maximum(within, max(own, 1e-18)) * (1 / inside + 1 / outside))
+        statistic = np.where(ends <= high - SEGMENT_MIN, np.abs(sums / inside - rest / outside) / error, 0.0)
+        row, column = np.unravel_index(int(statistic.argmax()), statistic.shape)
+        found = int(starts[row, 0]), int(ends[row, column])
+        return found, min(1.0, _p_value(float(statistic[row, column]), degrees) * len(lengths))
+
+    def change(self, low: int, place: int, high: int, adjusted_p_value: float) -> ChangePoint:
         """Return the change at a place between the changes before and after it."""
         from scipy.special import stdtrit  # noqa: PLC0415 - scipy must not slow the start of the command
 
         difference, error, degrees = self.tests(low, np.array([place]), high)
         logarithm = float(difference[0])
         half = float(stdtrit(degrees, (1 + CONFIDENCE) / 2)) * float(error[0])
-        ends = exponential_ends(logarithm, half)
-        p_value = _p_value(abs(logarithm) / float(error[0]), degrees)
         value = ratio_of_logarithm(logarithm) or 1.0
-        ratio = Estimate(value, *ends, n=high - low, method=METHOD)
-        return ChangePoint(place, ratio, min(1.0, p_value * places))
+        ratio = Estimate(value, *exponential_ends(logarithm, half), n=high - low, method=METHOD)
+        return ChangePoint(place, ratio, adjusted_p_value)
 
-    def weakness(self, low: int, place: int, high: int, places: int) -> tuple[float, float]:
-        """Return the adjusted p-value of a change, which is 1 where it is smaller than the noise, and -size.
-
-        Of changes that chance explains as well as one another the smallest is the weakest.
-        """
+    def p_value(self, low: int, place: int, high: int) -> tuple[float, float]:
+        """Return the p-value of a change, which is 1 where it is smaller than the noise, and its size."""
         difference, error, degrees = self.tests(low, np.array([place]), high)
         size = abs(float(difference[0]))
-        p_value = 1.0 if size < self.least else _p_value(size / float(error[0]), degrees) * places
-        return min(1.0, p_value), -size
+        return 1.0 if size < self.least else _p_value(size / float(error[0]), degrees), size
+
+    def is_broken(self, low: int, first: int, last: int, high: int) -> bool:
+        """Whether a run of a short stretch lies with those around it: what replaced it is no evidence."""
+        if last - first > _SHORT:
+            return False
+        before, level, after = (
+            (self.sums[end] - self.sums[begin]) / (end - begin)
+            for begin, end in pairwise((low, first, last, high))
+        )
+        apart = np.abs(self.raw[first:last, None] - [level, before, after])
+        return bool((apart[:, :1] > apart[:, 1:]).any())
+
+    def weaknesses(self, ends: Sequence[int], tried: int) -> list[tuple[float, float]]:
+        """Return the adjusted p-value and -size of each change between the ends.
+
+        Of changes that chance explains as well as one another the smallest is the weakest. The part between
+        two changes could have been a stretch of any length, and so the stronger one is adjusted for these
+        with caution: a step that is beyond doubt by itself needs no more for the one that takes it back.
+        """
+        found = [
+            self.p_value(low, place, high)
+            for low, place, high in zip(ends, ends[1:-1], ends[2:], strict=False)
+        ]
+        longest = min(STRETCH_MAX, len(self.sums) - 1 - 2 * SEGMENT_MIN)
+        tries = _STRETCH_CAUTION * max(1, longest - SEGMENT_MIN + 1)
+        of_stretches = [
+            1.0 if self.is_broken(*ends[number : number + 4]) else min(one[0], other[0]) * tries
+            for number, (one, other) in enumerate(pairwise(found))
+        ]
+        beside = [0.0, *of_stretches, 0.0]
+        return [
+            (min(1.0, max(p_value, *beside[number : number + 2]) * tried), -size)
+            for number, (p_value, size) in enumerate(found)
+        ]
 
 
 def _split(series: _Series) -> list[int]:
-    """Return where a series may change, each place between those found before."""
+    """Return where a series may change, each place between those found before.
+
+    Of a step and a stretch the one that chance explains less is taken.
+    """
     found: list[int] = []
     left = [(0, len(series.sums) - 1)]
     while left:
         low, high = left.pop()
-        best = series.best(low, high)
-        if best is not None and best[1] <= WEAK_P_VALUE:
-            found.append(best[0])
-            left += [(low, best[0]), (best[0], high)]
+        step, stretch = series.best(low, high), series.best_stretch(low, high)
+        tried = [((step[0],), step[1])] if step is not None else []
+        places, p_value = min([*tried, *([stretch] if stretch else [])], key=itemgetter(1), default=((), 1.0))
+        if p_value <= WEAK_P_VALUE:
+            found += places
+            left += pairwise([low, *places, high])
     return sorted(found)
 
 
@@ -195,10 +268,7 @@ def _merged(series: _Series, places: list[int], tried: int) -> list[int]:
     """Return the places that hold between their neighbours, the weakest being removed one after the other."""
     ends = [0, *places, len(series.sums) - 1]
     while ends[1:-1]:
-        weaknesses = [
-            series.weakness(low, place, high, tried)
-            for low, place, high in zip(ends, ends[1:-1], ends[2:], strict=False)
-        ]
+        weaknesses = series.weaknesses(ends, tried)
         weakest = max(range(len(weaknesses)), key=weaknesses.__getitem__)
         if weaknesses[weakest][0] <= ERROR_RATE:
             break
