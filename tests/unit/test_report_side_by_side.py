@@ -127,6 +127,14 @@ def test_suspect_and_invalid_points_are_said_at_the_top_once_for_each_run(page: 
         assert page.text.index(said) < page.text.index("B over A")
 
 
+def test_trials_that_failed_are_said_at_the_top_for_each_run(page: Page):
+    server, _ = synthetic.FAILED
+    for letter in "AB":
+        said = f"{server} in {letter}: 1 of 3 trials failed: the server ended with status 1 while under load."
+        assert page.text.count(said) == 1
+        assert page.text.index(said) < page.text.index("B over A")
+
+
 def test_a_ring_is_around_each_point_of_which_a_trial_is_suspect(tmp_path: Path):
     base = written(tmp_path / "a")
     doubted = [

@@ -26,6 +26,7 @@ from loadcurve.report.charts.runs import RUN_MEASURES, RunLook, run_look, runs_f
 from loadcurve.report.columns import with_columns
 from loadcurve.report.comparison import changes_in_words, difference_line, ratio_in_words, trust_in_words
 from loadcurve.report.comparison_errors import errors_of_requests_in_words
+from loadcurve.report.comparison_faults import faults_in_words
 from loadcurve.report.files import write_part
 from loadcurve.report.findings import (
     CAUSE_TITLES,
@@ -254,9 +255,13 @@ def _pairing(base: ShownRun, new: ShownRun) -> Pairing:
 
 
 def _cautions(comparison: RunComparison, base: str, new: str) -> list[str]:
-    """Return which measured points are suspect or invalid, under the letters of the runs."""
+    """Return which trials failed and which points are suspect or invalid, under the letters of the runs."""
     letters = {"the base run": base, "the new run": new}
-    return trust_in_words(
+    faults = [
+        replace(one, base=replace(one.base, called=base), new=replace(one.new, called=new))
+        for one in comparison.faults
+    ]
+    return faults_in_words(faults) + trust_in_words(
         replace(
             comparison,
             trust=tuple(replace(one, called=letters.get(one.called, one.called)) for one in comparison.trust),
