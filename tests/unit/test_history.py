@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from loadcurve import units
 from loadcurve.analysis.history import conditions_digest, entry_of, studies_of
 from loadcurve.analysis.numbers import analysis_of
 from loadcurve.cli.history import add_command
 from loadcurve.errors import BadInput
 from loadcurve.report.charts.history import history_figure
-from loadcurve.report.history import changes_in_words, history_lines
+from loadcurve.report.history import changes_in_words, history_json, history_lines
 from loadcurve.report.history_page import render_history
 from loadcurve.result.checksum import sealed
 from loadcurve.result.history import HistoryEntry, HistoryFigure, HistoryMachine, add_entry, read_history
@@ -279,6 +280,83 @@ def lines_of(folder: Path, *versions: str) -> list[str]:
     [study] = studies_of(read_history(folder).entries)
     rows = history_figure(study.series[0]).specification["datasets"].values()
     return [row["said"] for some in rows for row in some if "said" in row]
+
+
+def test_runs_without_a_figure_are_gaps_and_the_last_figure_is_not_shown_as_todays(tmp_path: Path):
+    for number in range(12):
+        is_gap = number in {4, 10, 11}
+        figures = [] if is_gap else entry(number, 100.0 + number).figures
+        add_entry(tmp_path, entry(number, figures=figures))
+    found = read_history(tmp_path)
+    [study] = studies_of(found.entries)
+    [series] = study.series
+    assert (len(series.runs), len(series.entries), series.missing) == (12, 9, 2)
+    console = Console(file=io.StringIO(), width=80)
+    console.print(history_lines(found, [study]))
+    printed = console.file.getvalue()
+    assert printed.startswith("12 runs (3 without any figure), ")
+    assert "nginx, connections = 10: no figure in the last 2 runs" in printed
+    [line] = [one for one in printed.splitlines() if one.startswith("  requests/s")]
+    # 100 to 109 in eight levels, without the fifth, and no number for today.
+    assert line.split()[:4] == ["requests/s", units.ABSENT, "▁▂▃▃", "▅▆▆▇█"]
+    [shown] = history_json(found, [study])["studies"][0]["series"]
+    assert [one["value"] is None for one in shown["runs"]] == [one in {4, 10, 11} for one in range(12)]
+    page = render_history(found, [study])
+    assert "no figure in the last 2 runs" in page
+    assert "12 runs (3 without any figure)" in page
+    figure = history_figure(series)
+    assert figure.alternative.startswith("requests/s over 12 runs, 3 without a figure: ")
+    rows = [row for some in figure.specification["datasets"].values() for row in some if "y" in row]
+    assert {(row["x"], row["part"]) for row in rows} == {
+        *((number + 1, 0) for number in range(4)),
+        *((number + 1, 1) for number in range(5, 10)),
+    }
+
+
+def test_a_study_that_never_had_a_figure_says_so(tmp_path: Path):
+    for number in range(3):
+        add_entry(tmp_path, entry(number, figures=[]))
+    found = read_history(tmp_path)
+    studies = studies_of(found.entries)
+    console = Console(file=io.StringIO(), width=80)
+    console.print(history_lines(found, studies))
+    assert "no figure in 3 runs" in console.file.getvalue()
+    assert "no figure in 3 runs" in render_history(found, studies)
+
+
+def test_a_run_that_was_not_to_measure_a_point_is_no_gap_of_it():
+    other = [entry(0).figures[0].model_copy(update={"point": {"connections": 20.0}})]
+    entries = [
+        entry(0),
+        entry(1, study_sha256="2" * 64, figures=other),
+        entry(2, servers={"caddy": "2"}, figures=[]),
+        entry(3),
+        entry(4, figures=other),
+    ]
+    [study] = studies_of(entries)
+    of_ten = next(one for one in study.series if one.point == {"connections": 10.0})
+    # The last run has the study of those with the figure, and the other two another sweep or arm.
+    assert [one.run for one in of_ten.runs] == [entries[0].run, entries[3].run, entries[4].run]
+    assert of_ten.missing == 1
+
+
+def test_a_change_is_drawn_at_the_run_that_it_is_of_beside_gaps(tmp_path: Path):
+    values = [100.0, 101, 99, None, 100, 101, 99, None, 130, 131, 129, 130]
+    for number, value in enumerate(values):
+        add_entry(tmp_path, entry(number, value) if value else entry(number, figures=[]))
+    [study] = studies_of(read_history(tmp_path).entries)
+    rows = history_figure(study.series[0]).specification["datasets"].values()
+    # The ninth run is the first after the step, counted with the gaps.
+    assert [row["x"] for some in rows for row in some if "said" in row] == [8.5]
+
+
+def test_a_run_without_a_figure_is_added_with_words_for_it(tmp_path: Path, capsys):
+    record = synthetic.run_record()
+    synthetic.write_run(tmp_path / "run", record, [])
+    add_command([tmp_path / "run"], tmp_path / "history", None)
+    assert "has no valid point" in " ".join(capsys.readouterr().err.split())
+    [added] = read_history(tmp_path / "history").entries
+    assert added.figures == []
 
 
 def test_a_line_marks_where_a_server_is_another_one(tmp_path: Path):

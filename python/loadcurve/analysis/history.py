@@ -4,7 +4,7 @@ import json
 import math
 import os
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,15 @@ class Series:
     """Of each entry."""
     changes: Changes | None
     """``None`` where the runs cannot be joined, because their machine is not known."""
+    runs: tuple[HistoryEntry, ...]
+    """Since the first with the figure, those without it as well, which are gaps: it was to be measured."""
+    places: tuple[int, ...]
+    """Of each entry among the runs."""
+
+    @property
+    def missing(self) -> int:
+        """How many of the last runs have no figure."""
+        return len(self.runs) - 1 - self.places[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,8 @@ class StudyHistory:
     """That of the newest run."""
     conditions: str
     series: tuple[Series, ...]
+    runs: int
+    """All of the study, those without any figure as well."""
 
 
 def entry_of(
@@ -99,13 +110,15 @@ def studies_of(entries: Sequence[HistoryEntry]) -> list[StudyHistory]:
     Of histories in which nothing has changed, at most 5 % show any change in any study.
     """
     by_study = {
-        conditions: (of_study[-1].title, _series_of(of_study))
+        conditions: (of_study, _series_of(of_study))
         for conditions, of_study in of_conditions(entries).items()
     }
     figures = max(1, sum(len(found) for _, found in by_study.values()))
     return [
-        StudyHistory(title, conditions, tuple(_with_changes(one, figures) for one in found))
-        for conditions, (title, found) in by_study.items()
+        StudyHistory(
+            runs[-1].title, conditions, tuple(_with_changes(one, figures) for one in found), len(runs)
+        )
+        for conditions, (runs, found) in by_study.items()
     ]
 
 
@@ -115,18 +128,44 @@ def _series_of(entries: Sequence[HistoryEntry]) -> list[Series]:
         for figure in entry.figures:
             key = (figure.arm, point_key(figure.point), figure.measure, entry.machine.fingerprint)
             found.setdefault(key, []).append((entry, figure))
-    return [
-        Series(
-            arm=pairs[-1][1].arm,
-            point=pairs[-1][1].point,
-            measure=pairs[-1][1].measure,
-            machine=pairs[-1][0].machine,
-            entries=tuple(entry for entry, _ in pairs),
-            figures=tuple(figure for _, figure in pairs),
-            changes=None,
+    measured = {entry.run: {figure.arm for figure in entry.figures} for entry in entries}
+    return [_one_series(pairs, entries, measured) for pairs in found.values()]
+
+
+def _one_series(
+    pairs: Sequence[tuple[HistoryEntry, HistoryFigure]],
+    entries: Sequence[HistoryEntry],
+    measured: Mapping[str, Collection[str]],
+) -> Series:
+    """Return the series of a figure; a run that was to measure it and has none is a gap.
+
+    That is one whose study has not changed, or in which the arm has no figure at all: another sweep may lack
+    the point.
+    """
+    newest, figure = pairs[-1]
+    with_figure = {entry.run for entry, _ in pairs}
+    since = entries.index(pairs[0][0])
+    runs = [
+        one
+        for one in entries[since:]
+        if one.run in with_figure
+        or (
+            one.machine.fingerprint == newest.machine.fingerprint
+            and figure.arm in one.servers
+            and (one.study_sha256 == newest.study_sha256 or figure.arm not in measured[one.run])
         )
-        for pairs in found.values()
     ]
+    return Series(
+        arm=figure.arm,
+        point=figure.point,
+        measure=figure.measure,
+        machine=newest.machine,
+        entries=tuple(entry for entry, _ in pairs),
+        figures=tuple(figure for _, figure in pairs),
+        changes=None,
+        runs=tuple(runs),
+        places=tuple(place for place, one in enumerate(runs) if one.run in with_figure),
+    )
 
 
 def _with_changes(series: Series, figures: int) -> Series:

@@ -24,8 +24,8 @@ _GIT = "git "
 def add_command(runs: Sequence[Path], folder: Path, commit: str | None) -> None:
     """Add runs to a history; the path of each entry's file is printed.
 
-    All are read before any is added. Raises ``BadInput`` where one cannot be read as a run, has no figure,
-    or cannot be added.
+    All are read before any is added. One without a figure is added, too: that nothing could be measured is a
+    fact. Raises ``BadInput`` where one cannot be read as a run, or cannot be added.
     """
     records = [read_run_record(run)[0] for run in runs]
     entries = [
@@ -40,6 +40,10 @@ def add_command(runs: Sequence[Path], folder: Path, commit: str | None) -> None:
                 f"{state}: {run}, commit {entry.commit or 'unknown'}, {plural(len(entry.figures), 'figure')}"
             )
         )
+        if not entry.figures:
+            talk.print(
+                Text(f"{run} has no valid point: it is a gap in the history. Why: loadcurve report {run}")
+            )
         if entry.machine.fingerprint is None:
             talk.print(Text(f"{run} does not say which machine it is of: it is shown, and joined to no run."))
         typer.echo(folder / f"{entry.run}.json")

@@ -10,7 +10,7 @@ from loadcurve import units
 from loadcurve.analysis.history import Series, StudyHistory
 from loadcurve.report import text
 from loadcurve.report.sparkline import ASCII_LEVELS, BLOCKS, sparkline
-from loadcurve.result.history import History, HistoryEntry
+from loadcurve.result.history import History, HistoryEntry, HistoryFigure
 from loadcurve.result.measures import MEASURES
 from loadcurve.stats.change_points import SEGMENT_MIN, ChangePoint
 
@@ -26,20 +26,23 @@ def history_lines(found: History, studies: Sequence[StudyHistory]) -> Renderable
     """Return a history for a terminal of 80 columns."""
     if not found.entries:
         return Text(f"There is no run in {found.folder}.")
-    runs = units.plural(len(found.entries), "run")
     parts: list[RenderableType] = [
         Text(
-            f"{runs}, {text.moment(found.entries[0].started_at)} to "
+            f"{runs_in_words(found)}, {text.moment(found.entries[0].started_at)} to "
             f"{text.moment(found.entries[-1].started_at)}"
         )
     ]
     for study in studies:
         parts.append(Text(f"\n{study.title}", style="bold"))
+        if not study.series:
+            parts.append(Text(nothing_in_words(study)))
         for machine, of_machine in _grouped(study.series, lambda one: one.machine.name):
             parts.append(Text(f"on {machine}"))
             for heading, series in _grouped(of_machine, heading_of):
                 parts.append(Text(heading))
                 parts += map(_Line, series)
+    without = [words for study in studies for words in gaps_in_words(study)]
+    parts += [Text(one) for one in ["", *without] if without]
     words = sentences(studies)
     heading = "changes" if words else no_change_words(studies)
     parts.append(Text(f"\n{heading}", style="bold" if words else ""))
@@ -58,6 +61,39 @@ def no_change_words(studies: Sequence[StudyHistory]) -> str:
         f"No change is shown: it takes {SEGMENT_MIN} runs before it and {SEGMENT_MIN} after it, so the first "
         f"can be seen after {2 * SEGMENT_MIN} runs of a study on a machine."
     )
+
+
+def runs_in_words(found: History) -> str:
+    """Return how many runs a history has, and how many of them are without any figure."""
+    runs = units.plural(len(found.entries), "run")
+    empty = sum(not one.figures for one in found.entries)
+    return f"{runs} ({empty} without any figure)" if empty else runs
+
+
+def nothing_in_words(study: StudyHistory) -> str:
+    """Say that a study has no series, because none of its runs has a figure."""
+    return f"no figure in {units.plural(study.runs, 'run')}"
+
+
+def missing_in_words(series: Series) -> str:
+    """Say in how many of the last runs a series has no figure; nothing where the last one has it."""
+    runs = "the last run" if series.missing == 1 else f"the last {series.missing} runs"
+    return f"no figure in {runs}" if series.missing else ""
+
+
+def gaps_in_words(study: StudyHistory) -> Iterator[str]:
+    """Yield what has no figure in the last runs of a study: an arm at a point, or single measures of it."""
+    by_place: dict[tuple[str, str], list[Series]] = {}
+    for one in study.series:
+        by_place.setdefault((heading_of(one), one.machine.name), []).append(one)
+    for (heading, _), series in by_place.items():
+        found = [missing_in_words(one) for one in series]
+        if len(set(found)) == 1:
+            yield from (f"{heading}: {words}" for words in found[:1] if words)
+            continue
+        for one, words in zip(series, found, strict=True):
+            if words:
+                yield f"{heading}: {words} for {_title(one.measure)}"
 
 
 def has_change(studies: Sequence[StudyHistory]) -> bool:
@@ -178,17 +214,23 @@ def _series_json(series: Series) -> dict[str, Any]:
                 "run": entry.run,
                 "commit": entry.commit,
                 "started_at": entry.started_at,
-                "value": figure.value,
-                "low": figure.low,
-                "high": figure.high,
+                "value": None if figure is None else figure.value,
+                "low": None if figure is None else figure.low,
+                "high": None if figure is None else figure.high,
             }
-            for entry, figure in zip(series.entries, series.figures, strict=True)
+            for entry, figure in course_of(series)
         ],
     }
 
 
+def course_of(series: Series) -> list[tuple[HistoryEntry, HistoryFigure | None]]:
+    """Return the runs of a series, each with its figure; ``None`` in a gap."""
+    figures = dict(zip(series.places, series.figures, strict=True))
+    return [(entry, figures.get(place)) for place, entry in enumerate(series.runs)]
+
+
 class _Line:
-    """A series in a line: its measure, its course, its last figure and how many changes it has."""
+    """A series in a line: its measure, the figure of the last run, its course and how many changes it has."""
 
     def __init__(self, series: Series) -> None:
         self.series = series
@@ -196,8 +238,9 @@ class _Line:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         levels = ASCII_LEVELS if options.ascii_only else BLOCKS
         series = self.series
-        values = [one.value for one in series.figures[-LINE_RUNS_MAX:]]
-        course = sparkline(values, min(values), max(values), levels)
+        values = [None if one is None else one.value for _, one in course_of(series)[-LINE_RUNS_MAX:]]
+        known = [one for one in values if one is not None]
+        course = sparkline(values, min(known, default=0.0), max(known, default=0.0), levels)
         count = len(series.changes.points) if series.changes else 0
         shown = units.plural(count, "change") if count else ""
         measure = measure_words(series.measure)[:MEASURE_WIDTH]

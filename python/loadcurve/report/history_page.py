@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from loadcurve import units
 from loadcurve.analysis.history import Series, StudyHistory
 from loadcurve.files import is_regular
 from loadcurve.report.charts.figure import Figure
@@ -17,10 +16,13 @@ from loadcurve.report.history import (
     TO_CONFIRM,
     changes_in_words,
     commit_words,
+    gaps_in_words,
     has_change,
     heading_of,
     measure_words,
     no_change_words,
+    nothing_in_words,
+    runs_in_words,
     sentences,
 )
 from loadcurve.report.page import figure_scripts, rendered
@@ -72,12 +74,13 @@ def render_history(found: History, studies: Sequence[StudyHistory]) -> str:
     values = {
         "folder": found.folder.resolve().name,
         "found": found,
-        "studies": [(study.title, _arms(study)) for study in studies],
+        "runs": runs_in_words(found),
+        "studies": [(study.title, _arms(study), nothing_in_words(study)) for study in studies],
         "changes": sentences(studies),
+        "gaps": [words for study in studies for words in gaps_in_words(study)],
         "no_change": no_change_words(studies),
         "to_confirm": TO_CONFIRM if has_change(studies) else None,
         "entries": [_listed(found.folder, entry) for entry in reversed(found.entries)],
-        "plural": units.plural,
         "with_columns": with_columns,
     }
     return rendered("history.html.jinja", ["report.css", "history.css"], figure_scripts(), values)

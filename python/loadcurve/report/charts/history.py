@@ -1,4 +1,7 @@
-"""A figure of a history: one measure of one arm at one point, run by run, with what changed meanwhile."""
+"""A figure of a history: one measure of one arm at one point, run by run, with what changed meanwhile.
+
+Runs without the figure have their place and no mark, and nothing is drawn across them.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -19,7 +22,7 @@ from loadcurve.report.charts.figure import (
     tooltips,
 )
 from loadcurve.report.charts.intervals import interval_marks, reach_of
-from loadcurve.report.history import changes_in_words, commit_words, measure_words
+from loadcurve.report.history import changes_in_words, commit_words, measure_words, missing_in_words
 from loadcurve.report.text import estimate as estimate_words
 from loadcurve.result.history import HistoryEntry
 from loadcurve.result.measures import MEASURES
@@ -51,9 +54,9 @@ def history_figure(series: Series) -> Figure:
         return base(data, field).encode(color=altair.value(COLOUR))
 
     bounded = [row for row in rows if row["low"] is not None]
-    marks = interval_marks(coloured, bounded, reach, as_bands=True, from_zero=from_zero, curve="arm")
+    marks = interval_marks(coloured, bounded, reach, as_bands=True, from_zero=from_zero, curve="part")
     for colour, dash, lines in (
-        (EVENT_COLOUR, [3, 3], list(_event_rows(series.entries))),
+        (EVENT_COLOUR, [3, 3], list(_event_rows(series.runs))),
         (CHANGE_COLOUR, [1, 0], list(_change_rows(series))),
     ):
         if lines:
@@ -65,7 +68,7 @@ def history_figure(series: Series) -> Figure:
         tooltip=tooltips(run="run", value=measure_words(series.measure), n="trials")
     )
     marks += [
-        drawn.mark_line(strokeWidth=1.5, color=COLOUR),
+        drawn.mark_line(strokeWidth=1.5, color=COLOUR).encode(detail="part:N"),
         drawn.mark_point(filled=True, size=36, opacity=1, color=COLOUR),
     ]
     alternative = _alternative(series)
@@ -76,8 +79,9 @@ def _row(place: int, series: Series) -> Row:
     figure = series.figures[place]
     shown = Estimate(figure.value, figure.low, figure.high, figure.n, "")
     return {
-        "x": place + 1,
-        "arm": series.arm,
+        "x": series.places[place] + 1,
+        # Grows with each gap.
+        "part": series.places[place] - place,
         "run": commit_words(series.entries[place]),
         "y": compact(figure.value),
         "low": compact(figure.low) if figure.low and figure.low > 0 else None,
@@ -117,14 +121,17 @@ def _change_rows(series: Series) -> Iterator[Row]:
     if series.changes is not None:
         words = list(changes_in_words(series))
         for point, said in zip(series.changes.points, words, strict=False):
-            yield {"x": point.place + 0.5, "said": said}
+            yield {"x": series.places[point.place] + 0.5, "said": said}
 
 
 def _alternative(series: Series) -> str:
     first, last = series.figures[0], series.figures[-1]
     said = " ".join(f"{words}." for words in changes_in_words(series))
-    runs = units.plural(len(series.entries), "run")
+    runs = units.plural(len(series.runs), "run")
+    gaps = len(series.runs) - len(series.entries)
+    without = f", {gaps} without a figure" if gaps else ""
+    missing = f"; {words}" if (words := missing_in_words(series)) else ""
     return (
-        f"{measure_words(series.measure)} over {runs}: {units.number(first.value)} at first, "
-        f"{units.number(last.value)} at last. {said}"
+        f"{measure_words(series.measure)} over {runs}{without}: {units.number(first.value)} at first, "
+        f"{units.number(last.value)} at last{missing}. {said}"
     ).strip()
