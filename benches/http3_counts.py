@@ -156,6 +156,9 @@ def tried(cell: Cell, requests: int, timeout: str) -> tuple[str, bool]:
             logged = settled(lambda: server.logged(path) - before, answered)
     failed = {error: count for error, count in result["errors"].items() if count}
     words = [f"{answered:,} answered", f"{logged:,} in the log", f"{body_bytes:,} bytes"]
+    if moved := result["requests"]["moved"]:
+        # Each may be in the log twice: as it was rejected, and as it was answered.
+        words.append(f"{moved:,} sent again")
     words += [f"{count:,} {error}" for error, count in failed.items()]
     words += [json.dumps(one) for one in result["error_messages"]]
     is_whole = body_bytes == answered * cell.kib << 10
