@@ -201,7 +201,7 @@ def test_the_command_writes_the_list_and_prints_its_name(tmp_path: Path):
     command.write("access.log", second(1) + second(3))
     done = command.run("import", "access.log", "--as", "recording")
     assert (done.returncode, done.stdout) == (0, "recording.txt\n")
-    assert "2 requests of 1 paths in 2.000 s, logged to 1 s" in done.stderr
+    assert "2 requests of 1 path in 2.000 s, logged to 1 s" in done.stderr
     assert 'arrivals = "recorded"' in done.stderr
     again = command.run("import", "access.log", "--as", "recording")
     assert again.returncode == 2

@@ -247,8 +247,12 @@ def _curve_point(
 
 def _has_errors_alone(trial: PointRecord) -> bool:
     """Say whether a trial is invalid because of its errors, and has no other reason that could make it so."""
-    codes = {reason.code for reason in trial.load.verdict.reasons if REASONS[reason.code].invalid}
-    return not is_usable(trial) and bool(codes) and codes <= OF_ERRORS
+    if is_usable(trial):
+        return False
+    rows = {reason.code: REASONS.get(reason.code) for reason in trial.load.verdict.reasons}
+    # A code of another version may stand for anything.
+    codes = {code for code, row in rows.items() if row is None or row.invalid}
+    return bool(codes) and codes <= OF_ERRORS
 
 
 def _invalid_because(trials: Sequence[PointRecord]) -> Reason | None:
