@@ -26,6 +26,8 @@ def test_a_generator_that_was_late_is_shown_by_its_lateness():
     [finding] = found(plant).values()
     assert (finding.code, finding.certainty, finding.trials) == ("rig_limit", "shown", [2])
     assert evidence(finding)["lateness of the generator, p99"] == 4
+    # It answered what was asked of it: its throughput is not that of the rig.
+    assert finding.cause.startswith("The generator's own delays are in these latencies")
     assert finding.briefly == (
         "these figures are those of the rig, because the generator sent requests late although a connection "
         "was free"

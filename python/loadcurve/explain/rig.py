@@ -20,6 +20,9 @@ CODE = FindingCode(
 )
 
 AT_LIMIT = "The rig had reached its own limit: a faster server would have given the same figures."
+LATE = (
+    "The generator's own delays are in these latencies: those of a faster server would have had them as well."
+)
 ADVICE = {
     "generator_saturated": "give the load more threads on more CPUs (load_cpus in [host], threads)",
     "generator_late": "keep other work off the load's CPUs",
@@ -109,7 +112,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Limited]]) -> Explanat
                 "the rig's ceiling", load.per_second, [d.ceiling_rps for d in details] if at_ceiling else []
             ),
         ],
-        cause=_cause(details) if is_starved else AT_LIMIT,
+        cause=_cause(details) if is_starved else LATE if codes == ["generator_late"] else AT_LIMIT,
         advice=f"{advice[:1].upper()}{advice[1:]}. Do not rank servers by these points.",
         briefly=f"these figures are those of the rig, because {sentence}" if is_shown else None,
     )
