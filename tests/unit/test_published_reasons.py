@@ -83,7 +83,7 @@ def test_a_finding_says_where_it_was_seen_how_often_and_how_sure_its_cause_is(tm
     page = result_values(run.model_copy(update={"findings": run_of_rig}), "0" * 64)
     [found] = page["findings"]
     assert found.where == "connections = 200, in 2 of 3 trials"
-    assert found.cause.startswith("Cause: The rig had reached its own limit")
+    assert found.cause.startswith("Cause: The generator's own delays")
     run = of_model("open", tmp_path / "other", "generator_saturated", ("nginx", 1, 200))
     [likely] = [one for one in result_values(run, "0" * 64)["findings"] if "saturated" in one.seen]
     assert likely.cause.startswith("Likely cause: ")
