@@ -40,6 +40,7 @@ from loadcurve.stats.interval import geometric_interval
 from support import schemas
 from support import synthetic_run as synthetic
 from support.command import Command
+from support.published_points import at
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +48,6 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> PublishedRun:
     """The synthetic run as it is published."""
     synthetic.write_run(folder := tmp_path_factory.mktemp("published") / "run")
     return published_run(folder, Publication())
-
-
-def at(run: PublishedRun, server: str, connections: float) -> PublishedPoint:
-    """One server at one point."""
-    (found,) = [
-        one for one in run.points if (one.server, one.point) == (server, {"connections": connections})
-    ]
-    return found
 
 
 def republished(run: PublishedRun, /, **changed: Any) -> PublishedRun:

@@ -11,9 +11,10 @@ from loadcurve.report.site.build import build_site
 from loadcurve.report.site.result_page import result_values
 from loadcurve.result.inputs import LeftOut
 from loadcurve.result.outcomes import Verdict
-from loadcurve.result.publication import PublishedPoint, PublishedRun, publish_run
+from loadcurve.result.publication import PublishedRun, publish_run
 from loadcurve.result.records import FailureRecord, PointRecord
 from support import synthetic_run as synthetic
+from support.published_points import at
 
 
 @pytest.fixture(scope="module")
@@ -21,14 +22,6 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> PublishedRun:
     """The synthetic run as it is published."""
     synthetic.write_run(folder := tmp_path_factory.mktemp("published") / "run")
     return published_run(folder, Publication())
-
-
-def at(run: PublishedRun, server: str, connections: float) -> PublishedPoint:
-    """One server at one point."""
-    (found,) = [
-        one for one in run.points if (one.server, one.point) == (server, {"connections": connections})
-    ]
-    return found
 
 
 def of_model(model: str, folder: Path, code: str, *places: tuple[str, int, int]) -> PublishedRun:
