@@ -2,6 +2,7 @@
 //! §4.3).
 
 mod end_message;
+mod first_location;
 mod meaning;
 
 use std::num::NonZeroU16;
@@ -10,6 +11,7 @@ use crate::error::{AnswerError, Malformed, Section};
 use crate::grpc_status::{GrpcCoding, GrpcStatus};
 
 pub(crate) use end_message::EndMessage;
+pub(crate) use first_location::FirstLocation;
 pub(crate) use meaning::Meaning;
 
 /// What the fields of one block say together.

@@ -1,7 +1,7 @@
 //! The header blocks of a connection.
 
 use super::hpack::Decoder;
-use crate::answer::{EndMessage, Head, HeadUnderWay, LastHead, Meaning};
+use crate::answer::{EndMessage, FirstLocation, Head, HeadUnderWay, LastHead, Meaning};
 use crate::error::HpackError;
 use crate::websocket_choice::Choice;
 
@@ -12,7 +12,7 @@ pub(crate) struct HeadReader {
     limit_bytes: usize,
     last: LastHead,
     grpc_message: EndMessage,
-    first_location: Option<Box<[u8]>>,
+    first_location: FirstLocation,
     choice: Choice,
 }
 
@@ -23,7 +23,7 @@ impl HeadReader {
             limit_bytes,
             last: LastHead::default(),
             grpc_message: EndMessage::default(),
-            first_location: None,
+            first_location: FirstLocation::default(),
             choice: Choice::default(),
         }
     }
@@ -36,7 +36,7 @@ impl HeadReader {
 
     /// The first Location of all blocks, whatever connections they came on.
     pub(crate) fn first_location(&self) -> Option<&[u8]> {
-        self.first_location.as_deref()
+        self.first_location.get()
     }
 
     /// What `grpc-message` of the last block says.
@@ -64,12 +64,10 @@ impl HeadReader {
         self.decoder.decode_with_meaning(block, |decoded| {
             under_way.take(decoded.field.bytes(), decoded.meaning);
             message.take(decoded.meaning, decoded.field.value);
+            first_location.take(decoded.meaning, decoded.field.value);
             match decoded.meaning {
                 Meaning::WebSocketExtensions(extensions) => choice.extensions(extensions),
                 Meaning::WebSocketSubprotocol(subprotocol) => choice.subprotocol(subprotocol),
-                Meaning::Location if first_location.is_none() => {
-                    *first_location = Some(decoded.field.value.into());
-                }
                 _ => {}
             }
         })?;

@@ -1,7 +1,7 @@
 //! The field sections of a connection.
 
 use super::qpack::{Decoder, QpackCounts, QpackError};
-use crate::answer::{EndMessage, Head, HeadUnderWay, LastHead, Meaning};
+use crate::answer::{EndMessage, FirstLocation, Head, HeadUnderWay, LastHead};
 
 /// What a field section says, or that it has to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) struct HeadReader {
     limit_bytes: usize,
     last: LastHead,
     grpc_message: EndMessage,
-    first_location: Option<Box<[u8]>>,
+    first_location: FirstLocation,
 }
 
 impl HeadReader {
@@ -30,7 +30,7 @@ impl HeadReader {
             limit_bytes,
             last: LastHead::default(),
             grpc_message: EndMessage::default(),
-            first_location: None,
+            first_location: FirstLocation::default(),
         }
     }
 
@@ -42,7 +42,7 @@ impl HeadReader {
 
     /// The first Location of all sections, whatever connections they came on.
     pub(super) fn first_location(&self) -> Option<&[u8]> {
-        self.first_location.as_deref()
+        self.first_location.get()
     }
 
     /// What `grpc-message` of the last section says.
@@ -72,9 +72,7 @@ impl HeadReader {
         self.decoder.decode_lines(prefix, |decoded| {
             under_way.take(decoded.field.bytes(), decoded.meaning);
             message.take(decoded.meaning, decoded.field.value);
-            if decoded.meaning == Meaning::Location && first_location.is_none() {
-                *first_location = Some(decoded.field.value.into());
-            }
+            first_location.take(decoded.meaning, decoded.field.value);
         })?;
         self.decoder.acknowledge(stream, entries);
         let head = under_way.end(self.limit_bytes);
