@@ -178,7 +178,7 @@ def test_errors_of_a_load_with_one_request_are_compared_those_that_make_it_inval
     (errors,) = comparison.errors
     assert (errors.operation, errors.base.errors, errors.new.errors) == (None, 0, 5 + 12 + 8 + 15)
     assert (errors.base.trials, errors.new.trials) == (4, 4)
-    # 40 of 4,000 beside none of them: a percentage point, which chance gives once in 10^12 by Fisher's test.
+    # 40 of 4,000 beside 0 of 4,000: a percentage point, which chance gives once in 10^12 by Fisher's test.
     assert (errors.shown, errors.change.value) == (True, pytest.approx(0.01))
     assert Gate.of(comparison, 0.05).errors == (errors,)
     said = " ".join(printed(comparison_lines(comparison)).split())

@@ -185,7 +185,7 @@ pub struct Ends {
     pub transport_errors: u64,
     pub stateless_resets: u64,
     pub idle_timeouts: u64,
-    /// After how long without a datagram the server ends a connection, as announced; none where it announced none.
+    /// After how long without a datagram the server ends a connection, as announced; `None` without such a time.
     pub server_idle_timeout_ms: Option<Range>,
     pub other_versions: u64,
     /// How often the server checked the path anew, as it does where the client's address has changed.

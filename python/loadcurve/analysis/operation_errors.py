@@ -81,7 +81,7 @@ def errors_of_load(
 ) -> Iterator[OperationErrors]:
     """Yield the errors of each server's whole load, and of each request; none that a side has not counted.
 
-    A point that is invalid because of its errors alone is counted. The whole load is a question of its own;
+    A point that is invalid because of its errors alone is counted. The whole load is a separate question;
     the changes of its requests are adjusted for their number by Holm's method.
     """
     for base, new in sides:

@@ -33,8 +33,8 @@ one pause in 500 million is as long."""
 COVERED_SHARE = 0.8
 """A slow request under way for this part of a silence shows that there was something to answer in it."""
 TIMEOUTS = ("timeout", "connect_timeout", "quic_idle_timeout")
-"""The errors of requests that a timer of the client ended: none of them outlives it, however long a silence
-is, but one that spent most of its own time in a silence shows as well that there was something to answer."""
+"""The errors of requests that a timer of the client ended. They cannot last longer than it, however long a
+silence is, but one that spent most of its time in a silence shows that there was something to answer."""
 OWN_LATENESS_SHARE = 0.5
 """Where the generator itself was late by this part of a stall, nothing shows that it was the server."""
 IDLE_CPUS = 0.1

@@ -35,7 +35,7 @@ METHOD = "ratio of geometric means of neighbouring segments, Student's t on the 
 NORMAL_95 = 1.959963984540054
 """How many standard deviations 95 % of normal values lie within."""
 STRETCH_MAX = 64
-"""Runs of a stretch on a level of its own that is looked for as a whole; longer ones are two steps."""
+"""Runs of a stretch on another level that is looked for as a whole; longer ones are two steps."""
 _SHORT = 2 * SEGMENT_MIN
 _STRETCH_CAUTION = 10
 """By how much less likely than a step a stretch must be: few runs with heavy tails lie together by chance."""

@@ -95,7 +95,7 @@ pub(crate) struct EarlyData {
 }
 
 impl EarlyData {
-    /// That of a load; none where it was to send nothing early.
+    /// That of a load; `None` of one that was to send nothing early.
     pub(crate) fn of(plan: &HttpLoad, quic: &Quic) -> Option<Self> {
         let tls = plan.work.tls.as_ref().filter(|tls| tls.sends_early())?;
         let count = |kind| quic.handshakes_of(kind).count();

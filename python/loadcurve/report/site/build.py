@@ -179,8 +179,8 @@ def _is_there(path: Path, made_of: str) -> bool:
 def _outdated(site: Path, places: Collection[str]) -> list[Path]:
     """Return the pages that the site has made and that are not among ``places`` any more.
 
-    Each says in its head where it belongs, so that a copy elsewhere, or a page of another site whose folder
-    is in this one, is none of them. Links are not followed.
+    Each says in its head where it belongs, which leaves out a copy elsewhere, and a page of another site
+    whose folder is in this one. Links are not followed.
     """
     found = {path for pattern in _PAGES for path in site.glob(pattern)}
     return [

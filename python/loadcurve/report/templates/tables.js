@@ -39,7 +39,7 @@ function textOf(element) {
   return text === "—" ? "" : plain(text);
 }
 
-/** A cell's value with all its digits: that of its own, or what it is sorted by, or its text. */
+/** A cell's value with all its digits: one that it has for that, or what it is sorted by, or its text. */
 function valueOf(cell) {
   return cell.dataset.value ?? cell.dataset.sort ?? textOf(cell);
 }
