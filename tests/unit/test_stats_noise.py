@@ -11,6 +11,7 @@ from loadcurve.analysis.curves import curves
 from loadcurve.analysis.noise import noise_of, same_servers
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import MEASURES
+from loadcurve.result.records import IMPORTED_ENTRY
 from loadcurve.stats.noise import Spread, spread_within, visible_difference
 from support import synthetic_run as synthetic
 
@@ -91,10 +92,37 @@ def test_another_port_in_the_configuration_is_the_same_server(run: Run):
     assert same_servers(with_twin(run, configuration={"nginx.conf": "listen 127.0.0.1:18001;"}))
 
 
-def test_commands_that_differ_are_different_servers(run: Run):
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"start": ["./server", "--fast"]},
+        {"cwd": "/srv/after"},
+        {"environment": {"MODE": "fast"}},
+        {"programs": [{"name": "app", "start": ["./server", "--fast"]}]},
+        {"blocks": {"pages": "gzip on;"}},
+        {"run_arguments": ["--memory=64m"]},
+        {"sweep": {"calls": [1.0, 1.0]}},
+    ],
+    ids=lambda asked: next(iter(asked)),
+)
+def test_what_is_started_in_another_way_is_another_server(run: Run, asked: dict[str, object]):
+    def asked_of(tables: dict[str, dict[str, object]]) -> Run:
+        twins = with_twin(run)
+        record = twins.run.model_copy(update={"study": twins.run.study | {"servers": tables}})
+        return dataclasses.replace(twins, run=record)
+
+    usual = {"start": ["./server"], "cwd": "/srv/before"}
+    assert same_servers(asked_of({"nginx": usual | asked, "tiny": usual})) == ()
+    assert same_servers(asked_of({"nginx": usual | asked, "tiny": usual | asked})) == (("nginx", "tiny"),)
+
+
+def test_servers_of_other_tools_files_are_not_taken_for_one(run: Run):
     twins = with_twin(run)
-    servers = {"nginx": {"start": ["./server", "--fast"]}, "tiny": {"start": ["./server"]}}
-    record = twins.run.model_copy(update={"study": twins.run.study | {"servers": servers}})
+    imported = {
+        name: one.model_copy(update={"catalog_entry": IMPORTED_ENTRY})
+        for name, one in twins.run.servers.items()
+    }
+    record = twins.run.model_copy(update={"servers": imported})
     assert same_servers(dataclasses.replace(twins, run=record)) == ()
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from loadcurve.analysis.curves import Curve, at_point, usable_logs
 from loadcurve.result.folder import Run
 from loadcurve.result.measures import Measure
+from loadcurve.result.records import IMPORTED_ENTRY, ServerRecord
 from loadcurve.stats.noise import Spread, pooled, spread_within
 from loadcurve.stats.paired import Logs
 
@@ -29,11 +30,12 @@ class RunNoise:
 def same_servers(run: Run) -> tuple[tuple[str, ...], ...]:
     """Return the groups of entries that are one and the same server.
 
-    Same are program, version, settings and limits, the command by which the study starts them, and the load.
+    Same are program, version, settings and limits, how the study starts them, and the load. Of a server
+    whose results were imported none of that is known, so it is the same as no other.
     """
     groups: list[list[str]] = []
     for name, server in run.run.servers.items():
-        if server.status != "found":
+        if server.status != "found" or server.catalog_entry == IMPORTED_ENTRY:
             continue
         for group in groups:
             if _identity(run, name) == _identity(run, group[0]):
@@ -44,15 +46,18 @@ def same_servers(run: Run) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(group) for group in groups if len(group) > 1)
 
 
-_ASKED = ("start", "url", "version_command")
-"""The keys of a server's table that decide what runs and that its record does not show."""
+_ELSEWHERE = frozenset({"use", "optional", "load", *ServerRecord.model_fields})
+"""The keys of a server's table that its record or its load shows, or that do not decide what runs."""
 
 
 def _identity(run: Run, name: str) -> tuple[object, ...]:
     """Return what makes a server itself, and its load; its rendered configuration does not, nor a title."""
-    record = run.run.servers[name].model_dump(exclude={"title", "configuration", "install", "documentation"})
-    asked = run.run.study.get("servers", {}).get(name, {})
-    return record, [asked.get(key) for key in _ASKED], run.load_of(name)
+    server = run.run.servers[name]
+    record = server.model_dump(exclude={"title", "configuration", "install", "documentation"})
+    elsewhere = _ELSEWHERE | server.settings.keys()
+    table = run.run.study.get("servers", {}).get(name, {})
+    asked = {key: value for key, value in table.items() if value and key not in elsewhere}
+    return record, asked, run.load_of(name)
 
 
 def noise_of(
