@@ -56,6 +56,10 @@ impl Io for ScriptedIo {
 
     fn close(&mut self, _: Slot) {}
 
+    fn now(&self) -> Nanos {
+        self.now.get()
+    }
+
     fn wait(&mut self, until: Nanos) -> Nanos {
         let next = self.coming.as_ref().map_or(until, |(at, _)| until.min(*at));
         self.now.set(self.now.get().max(next));

@@ -470,7 +470,10 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
             self.resting.pop();
             self.wake(slot, end, scheduler);
         }
-        self.write_begun();
+        // During the load, what begins now is written with it (`begin_due`).
+        if scheduler.is_none() {
+            self.write_begun();
+        }
         happened
     }
 

@@ -25,6 +25,7 @@ mod simulated;
 mod slowest;
 mod stalled_messages;
 mod timers;
+mod turns;
 mod uploads;
 mod verdicts;
 mod websocket_http2;

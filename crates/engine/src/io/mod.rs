@@ -144,6 +144,12 @@ pub(crate) trait Io {
         Looked { now: self.wait(until), ..Looked::default() }
     }
 
+    /// The clock's reading now, which is not before that of the last wait.
+    #[inline]
+    fn now(&self) -> Nanos {
+        clock::now()
+    }
+
     /// The next event that the last wait has found.
     fn next(&mut self) -> Option<(Slot, Event<'_>)>;
 

@@ -19,9 +19,37 @@ const PART_BYTES: usize = 64 * 1024;
 const LEAST_PART_BYTES: usize = 1024;
 
 impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
-    /// Begins requests or sessions while one is due and a slot is free; those that have moved come first.
+    /// Begins requests or sessions while one is due and a slot is free, those that have moved first, and writes all that slots have
+    /// to say: a request leaves with the acknowledgement of what was read before it.
+    ///
+    /// To write takes time, in which more falls due. That begins, too, before the next turn, which would read what has arrived
+    /// first; but once, so that a load that cannot keep up reads its answers between its requests.
     pub(super) fn begin_due(&mut self, scheduler: &mut Scheduler) {
+        self.note_time_if_due(scheduler);
         self.begin_moved();
+        self.begin_due_by_now(scheduler);
+        self.write_begun();
+        if self.note_time_if_due(scheduler) {
+            self.begin_due_by_now(scheduler);
+            self.write_begun();
+        }
+        self.next_free();
+    }
+
+    /// Reads the clock anew, and takes this as the time of the turn if something has fallen due by now that can begin; says so.
+    fn note_time_if_due(&mut self, scheduler: &Scheduler) -> bool {
+        if !scheduler.is_scheduled() {
+            return false;
+        }
+        let now = self.io.now();
+        let has_fallen = scheduler.next_due(now).is_some_and(|due| due <= now) && self.next_free().is_some();
+        if has_fallen {
+            self.now = now;
+        }
+        has_fallen
+    }
+
+    fn begin_due_by_now(&mut self, scheduler: &mut Scheduler) {
         while let Some(due) = scheduler.next_due(self.now) {
             if due > self.now {
                 break;
@@ -44,8 +72,6 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
                 }
             }
         }
-        self.write_begun();
-        self.next_free();
     }
 
     /// Gives requests that were sent before, and not looked at, to slots that are free.

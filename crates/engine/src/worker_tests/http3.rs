@@ -34,10 +34,16 @@ mod early_data;
 mod shared_socket;
 mod violations;
 
-/// HEADERS with `:status: 200` from the static table.
 /// Of the random choices of the server's QUIC.
 const SEED: [u8; 32] = [7; 32];
+/// HEADERS with `:status: 200` from the static table.
 const ANSWER: &[u8] = &[1, 3, 0, 0, 0xd9];
+/// DATA of 2,000 bytes, where the first datagrams have 1,200.
+const LONG_BODY: [u8; 2_003] = {
+    let mut frame = [0; 2_003];
+    (frame[1], frame[2]) = (0x47, 0xd0);
+    frame
+};
 /// The type of a control stream, and empty SETTINGS.
 const CONTROL: &[u8] = &[0, 4, 0];
 const FROM: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 50_000);
@@ -54,6 +60,8 @@ const WINDOWS: Windows = Windows {
 enum Behaviour {
     /// It answers each request with status 200 and no body.
     Answers,
+    /// It answers each request with status 200 and a body of more than one datagram.
+    AnswersAtLength,
     /// No datagram ever comes from it.
     Silent,
     /// It ends each connection when that has begun, with a code of HTTP/3.
@@ -207,6 +215,10 @@ impl End {
         while let Some(Reverse((_, stream))) = self.due.pop_if_due(now) {
             match self.behaviour {
                 Behaviour::Answers | Behaviour::Forgets => _ = connection.write(stream, ANSWER, Then::End),
+                Behaviour::AnswersAtLength => {
+                    connection.write(stream, ANSWER, Then::More);
+                    connection.write(stream, &LONG_BODY, Then::End);
+                }
                 Behaviour::Retires => {
                     let control = *self.control.get_or_insert_with(|| open_control(connection));
                     // GOAWAY with the stream of the second request.
@@ -394,6 +406,18 @@ fn a_closed_loop_of_connections_and_streams_keeps_their_product_of_requests_unde
     assert_eq!(recorder.requests.answered, 2_000);
     assert_eq!(recorder.latency().extremes(), Some((ms(2), ms(2))));
     assert_eq!(recorder.service_time.extremes(), Some((ms(2), ms(2))));
+}
+
+#[test]
+fn an_acknowledgement_leaves_with_the_request_that_follows() {
+    // The two datagrams of an answer ask for an acknowledgement at once (RFC 9000 §13.2.2).
+    let plan = closed(1, Stop::RequestsTotal(100));
+    let outcome = meeting(Behaviour::AnswersAtLength, &plan, 1, taking(ms(2)));
+    assert_eq!(outcome.recorder.requests.answered, 100);
+    let moments: Vec<Nanos> = outcome.written.iter().map(|(moment, _)| *moment).collect();
+    // Each answer but the last is followed by one datagram.
+    let behind_an_answer = moments.iter().filter(|moment| **moment > ms(0) && **moment < ms(200));
+    assert_eq!(behind_an_answer.count(), 99);
 }
 
 #[test]

@@ -67,6 +67,9 @@ pub(super) struct Delays {
     pub(super) connecting: Nanos,
     /// For a part of a body behind which more follows.
     pub(super) part: Nanos,
+    /// For which a write keeps the client, and the reading of what has arrived.
+    pub(super) writing: Nanos,
+    pub(super) reading: Nanos,
 }
 
 /// Connections to a peer.
@@ -123,6 +126,7 @@ impl<P: Peer> Io for PeerIo<P> {
         for (time, answer) in self.peer.answers(slot, now, bytes) {
             self.come(time, slot, What::Arrived(answer));
         }
+        self.clock.set(now + self.delays.writing);
         Ok(())
     }
 
@@ -133,6 +137,10 @@ impl<P: Peer> Io for PeerIo<P> {
     fn close(&mut self, slot: Slot) {
         self.open.remove(&slot);
         self.full.remove(&slot);
+    }
+
+    fn now(&self) -> Nanos {
+        self.clock.get()
     }
 
     fn wait(&mut self, until: Nanos) -> Nanos {
@@ -169,6 +177,7 @@ impl<P: Peer> Io for PeerIo<P> {
                     }
                     What::Arrived(bytes) if bytes.is_empty() => io::Event::Closed,
                     What::Arrived(bytes) => {
+                        self.clock.set(self.clock.get() + self.delays.reading);
                         self.bytes = bytes;
                         io::Event::Received(&self.bytes)
                     }

@@ -164,6 +164,10 @@ impl Io for SimulatedIo {
         self.lines[slot].in_use = false;
     }
 
+    fn now(&self) -> Nanos {
+        self.clock.get()
+    }
+
     fn wait(&mut self, until: Nanos) -> Nanos {
         let next = self.coming.peek().map_or(until, |Reverse((time, ..))| until.min(*time));
         let now = self.clock.get().max(next);
