@@ -20,7 +20,7 @@ from support.opened_report import PHONE, OpenReport, reports_in
 LAPTOP = {"width": 1280, "height": 800}
 PHONE_HEIGHT = 844
 CAUSE = (
-    "844 requests waited about 1 s for a connection, because the server's listen queue (backlog 5) overflowed"
+    "844 connections took about 1 s to establish, because the server's listen queue (backlog 5) overflowed"
 )
 
 CAUSED = ("listen_queue_overflow", "connections_retried", "stall")

@@ -161,8 +161,10 @@ def distribution_of(times_ms: list[float]) -> Data:
 
 
 def retried_connects(record: Data, times_ms: list[float], overflows: int | None) -> None:
-    """Connections took these times, and SYNs were sent again."""
+    """Connections took these times, for each of which a request waited, and SYNs were sent again."""
     load = record["load"]
+    longest_ms = sorted(times_ms, reverse=True)[:10]
+    load["slowest"] = [slow_request(0.1, time_ms + 0.5, connect_ms=time_ms) for time_ms in longest_ms]
     load["connect_ms"] = distribution_of(times_ms)
     load["histograms"]["connect"] = synthetic.encode([round(time * 1e6) for time in times_ms])
     load["kernel"] |= {"syn_retransmits": 7, "listen_overflows": overflows}

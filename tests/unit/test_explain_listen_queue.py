@@ -4,7 +4,7 @@ import pytest
 
 from loadcurve.errors import BadInput
 from loadcurve.explain.listen_queue import syn_moments_s
-from support.explained_run import Data, Setup, evidence, found, retried_connects
+from support.explained_run import Data, Setup, evidence, found, retried_connects, slow_request
 
 
 def test_the_moments_of_syns_are_those_of_the_kernels_documentation():
@@ -29,8 +29,8 @@ def test_connections_made_after_1_and_3_s_are_reported_with_the_queue_that_overf
     assert shown["connections established about 1 s after their first SYN"] == 8
     assert shown["connections established about 3 s after their first SYN"] == 2
     assert shown["backlog of the server's listen queue"] == 511
-    # 10 requests at each of 2 points in each of 5 trials.
-    assert "100 requests waited about 1, 3 s" in finding.seen
+    # 10 connections at each of 2 points in each of 5 trials.
+    assert finding.seen.startswith("100 connections took about 1, 3 s to establish")
 
 
 def test_two_seconds_are_a_moment_only_where_the_kernel_waits_linearly():
@@ -81,3 +81,45 @@ def test_overflows_that_no_measured_request_met_are_no_finding():
         record["load"]["kernel"] |= {"syn_retransmits": 20, "listen_overflows": 20}
 
     assert found(plant) == {}
+
+
+@pytest.mark.parametrize(
+    ("slowest", "max_ms"),
+    [
+        # Whose connections were open before the window.
+        ([slow_request(0.1, 60.0)] * 10, 60.0),
+        # One was as slow, and not for its connection.
+        ([slow_request(0.1, 1500.0), slow_request(0.1, 60.0)], 1500.0),
+        # Another generator tells no single requests.
+        ([], 60.0),
+    ],
+)
+def test_connections_that_no_request_of_the_window_waited_for_are_no_finding(slowest, max_ms):
+    def plant(record: Data, trial: int, connections: float) -> None:
+        retried_connects(record, [0.1] * 5 + [1010.0] * 25, overflows=88)
+        record["load"]["slowest"] = slowest
+        record["load"]["latency_ms"]["max"] = max_ms
+
+    assert found(plant) == {}
+
+
+def test_where_the_slowest_requests_do_not_tell_others_may_have_waited():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        retried_connects(record, [0.1] * 5 + [1010.0] * 25, overflows=88)
+        record["load"]["slowest"] = [slow_request(0.1, 1900.0)] * 10
+
+    assert set(found(plant)) == {"listen_queue_overflow"}
+
+
+def test_requests_that_timed_out_while_connecting_are_told_from_connections():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        if (trial, connections) == (0, 100):
+            retried_connects(record, [0.1] * 490 + [1003.0], overflows=12)
+            load = record["load"]
+            load["requests"] |= {"answered": 499, "ok": 499, "failed": 1}
+            load["errors"]["connect_timeout"] = 1
+
+    assert found(plant)["listen_queue_overflow"].seen.startswith(
+        "1 connection took about 1 s to establish, the kernel's delays before it retransmits a SYN, and 1 "
+        "request timed out before there was one"
+    )

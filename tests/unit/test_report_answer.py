@@ -463,13 +463,13 @@ def test_the_page_answers_then_shows_the_curves_then_the_findings_and_counts_the
 
 
 def test_a_shown_cause_of_what_stands_out_is_part_of_the_answer():
-    # By construction 500 requests at each of two points in five trials: 80 waited 1 s and 20 waited 3 s.
+    # By construction 500 connections at each of two points in five trials: 80 took 1 s and 20 took 3 s.
     def overflown(record: dict[str, Any], _trial: int, connections: float) -> None:
         if connections >= 50:
             retried_connects(record, [0.5] * 400 + [1001] * 80 + [3003] * 20, overflows=34_994)
 
     [cause] = answer_of(planted_run(overflown)).causes
-    assert cause.startswith("nginx at connections = 50 and 100: 1,000 requests waited about 1, 3 s")
+    assert cause.startswith("nginx at connections = 50 and 100: 1,000 connections took about 1, 3 s")
     assert "because the server's listen queue (backlog 511) overflowed" in cause
 
 

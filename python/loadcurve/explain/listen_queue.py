@@ -9,14 +9,16 @@ from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.distribution import merged_curve
+from loadcurve.result.load import LoadResult
 from loadcurve.result.probe import ListenQueue
 from loadcurve.result.records import PointRecord
+from loadcurve.units import plural
 
 OVERFLOW = FindingCode(
     "listen_queue_overflow",
     title="The listen queue overflowed",
-    seen_where="connections were established 1, 3, 7 … s after their first SYN (-0.05 s to +0.3 s), SYNs "
-    "were retransmitted, and a listen queue overflowed",
+    seen_where="connections were established 1, 3, 7 … s after their first SYN (-0.05 s to +0.3 s), and "
+    "requests of the window may have waited for them; SYNs were retransmitted, and a listen queue overflowed",
     because="these are Linux's retransmission times (1, 2, 3, 4, 5, 7, 11 s with "
     "`tcp_syn_linear_timeouts`); a delay of a second alone may have other causes, the counters rule them "
     "out",
@@ -32,6 +34,7 @@ FIRST_TIMEOUT_MS = 1000.0
 """Linux waits this long for the answer to its first SYN (TCP_TIMEOUT_INIT, RFC 6298)."""
 EARLY_MS = 50.0
 """How much earlier than the timeout a connection may count: timers are as coarse as the kernel's ticks."""
+LEAST_MS = FIRST_TIMEOUT_MS - EARLY_MS
 LATE_MS = 300.0
 """How much later: the timer's slack, the second handshake and a server that accepts late."""
 RETRANSMITS_MAX = 7
@@ -47,8 +50,8 @@ class Retried:
     overflows: int | None
     syn_retransmits: int | None
     by_moment_s: dict[float, int]
-    """The number of requests whose connection was established about this many seconds (the key) after its
-    first SYN."""
+    """How many connections were established about this many seconds (the key) after their first SYN, before
+    the window or in it."""
     longest_connect_ms: float | None
     connect_timeouts: int
     queue: ListenQueue | None
@@ -94,7 +97,7 @@ def _retried(record: PointRecord, moments_s: Sequence[float]) -> Retried | None:
         return None
     longest = load.connect_ms.max if load.connect_ms else None
     by_moment: dict[float, int] = {}
-    if longest is not None and longest >= FIRST_TIMEOUT_MS - EARLY_MS:
+    if longest is not None and longest >= LEAST_MS and _may_have_waited(load):
         by_moment = _counts(record, moments_s)
     timeouts = load.errors["connect_timeout"] or 0
     # A time near a second may have other causes: only the kernel's own count says that SYNs were sent again.
@@ -104,6 +107,19 @@ def _retried(record: PointRecord, moments_s: Sequence[float]) -> Retried | None:
         return None
     overflows = _most(load.kernel.listen_overflows, tcp.listen_overflows if tcp else None)
     return Retried(overflows, syn_retransmits, by_moment, longest, timeouts, record.probe.listen_queue)
+
+
+def _may_have_waited(load: LoadResult) -> bool:
+    """Say whether a measured request may have waited for a SYN to be sent again.
+
+    Connections that were opened before the load, or in its warm-up, may have kept nobody of the window
+    waiting. The slowest requests tell, unless all of them took as long: then others may have, too.
+    """
+    as_long = [one for one in load.slowest if one.latency_ms >= LEAST_MS]
+    if load.slowest and len(as_long) < len(load.slowest):
+        return any((one.connect_ms or 0.0) >= LEAST_MS for one in as_long)
+    longest_ms = load.latency_ms.max
+    return bool(as_long) or longest_ms is None or longest_ms >= LEAST_MS
 
 
 def _counts(record: PointRecord, moments_s: Sequence[float]) -> dict[float, int]:
@@ -169,20 +185,20 @@ def _explain_retried(subject: Subject, seen: Sequence[Observation[Retried]]) -> 
 
 
 def _waited(load: LoadKind, seen: Sequence[Observation[Retried]], *, briefly: bool = False) -> str:
-    requests = sum(sum(one.detail.by_moment_s.values()) for one in seen)
+    connections = sum(sum(one.detail.by_moment_s.values()) for one in seen)
     timeouts = sum(one.detail.connect_timeouts for one in seen)
     moments = sorted({moment for one in seen for moment in one.detail.by_moment_s})
     parts = []
-    if requests:
+    if connections:
         about = ", ".join(f"{moment:g}" for moment in moments)
         known = "" if briefly else ", the kernel's delays before it retransmits a SYN"
-        parts.append(
-            f"{requests:,} {load.requests if requests > 1 else load.request} waited about {about} s for a "
-            f"connection{known}"
-        )
+        parts.append(f"{plural(connections, 'connection')} took about {about} s to establish{known}")
     if timeouts:
-        parts.append(f"{timeouts:,} timed out before they got one")
-    return " and ".join(parts)
+        requests = load.requests if timeouts > 1 else load.request
+        parts.append(
+            f"{timeouts:,} {requests} timed out before there was {'one' if parts else 'a connection'}"
+        )
+    return ", and ".join(parts)
 
 
 def _evidence(seen: Sequence[Observation[Retried]]) -> list[Evidence]:
