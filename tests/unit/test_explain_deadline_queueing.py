@@ -78,6 +78,16 @@ def test_half_of_the_calls_are_no_moment():
     assert CODE in found(plant(slow_ms=[5.0], missed=1000))
 
 
+def test_calls_that_were_never_sent_are_among_all_of_which_a_share_missed_its_deadline():
+    def planted(record: Data, trial: int, connections: float) -> None:
+        plant(missed=1500)(record, trial, connections)
+        if connections > 25:
+            # They waited for a stream.
+            record["load"]["requests"]["sent"] = SENT - 1400
+
+    assert found(planted)[CODE].seen.startswith("Up to 75 % of the calls were not answered within 200 ms")
+
+
 def test_requests_that_are_no_calls_have_no_deadline():
     def requests(record: Data, trial: int, connections: float) -> None:
         plant()(record, trial, connections)

@@ -38,6 +38,14 @@ def test_a_reason_that_names_a_ping_timeout_is_a_finding_with_what_it_cost(reaso
     assert figures["median lifetime of connections"] == pytest.approx(40, rel=0.01)
 
 
+def test_messages_that_were_still_to_be_sent_are_among_all_of_which_a_share_was_lost():
+    def planted(record: Data, *_: float) -> None:
+        closed(record, reason="keepalive ping timeout", failed=1500)
+        record["load"]["requests"]["sent"] = SENT - 1000
+
+    assert found(planted)[CODE].seen.startswith("Up to 75 % of the messages were lost")
+
+
 @pytest.mark.parametrize(
     "planted",
     [

@@ -3,11 +3,15 @@
 from support.explained_run import Data, distribution_of, evidence, found, speak_http2
 
 
-def limit(record: Data, waits_ms: list[float], *, connections: int = 10, least: int = 8) -> None:
-    allowed = {"min": least, "max": 8}
+def limit(
+    record: Data, waits_ms: list[float], *, connections: int = 10, least: int = 8, most: int = 8
+) -> None:
+    """Of 1,000 requests these waited for a stream."""
+    allowed = {"min": least, "max": most}
     waits = distribution_of(waits_ms)
     speak_http2(record, streams_allowed=allowed, connections_limited=connections, stream_wait_ms=waits)
-    record["load"]["requests"]["sent"] = 1000
+    record["load"]["requests"] |= {"due": 1000, "sent": 1000, "answered": 1000, "ok": 1000}
+    record["load"]["latency_ms"] = distribution_of([4.0] * 1000)
 
 
 def test_requests_that_wait_for_fewer_streams_than_were_asked_for_are_a_finding():
@@ -22,13 +26,30 @@ def test_requests_that_wait_for_fewer_streams_than_were_asked_for_are_a_finding(
 def test_the_finding_says_how_many_requests_waited_and_how_much_of_the_latency_that_is():
     def plant(record: Data, *_: float) -> None:
         limit(record, [3.0] * 920)
-        record["load"]["latency_ms"] = distribution_of([4.0] * 1000)
 
     [finding] = found(plant).values()
     # 920 waits of 3 ms in 1,000 latencies of 4 ms: 2,760 of 4,000 ms.
     assert evidence(finding)["part of all latency that is this wait"] == 2_760 / 4_000
     assert "up to 92 % of the requests, 920 of them, waited for a stream" in finding.seen
     assert "which made 69 % of all latency" in finding.seen
+
+
+def test_requests_that_never_got_a_stream_are_a_part_of_all_that_were_taken_up():
+    def plant(record: Data, *_: float) -> None:
+        # Of 1,000 requests 100 were sent; the others timed out before, and 50 fell due too late for any.
+        limit(record, [490.0] * 1000, least=1, most=1)
+        load = record["load"]
+        load["requests"] |= {"due": 1050, "sent": 100, "answered": 100, "ok": 100}
+        load["requests"] |= {"failed": 900, "never_sent": 50}
+        load["errors"]["timeout"] = 900
+        load["latency_ms"] = distribution_of([500.0] * 100)
+
+    finding = found(plant)["streams_limited"]
+    assert evidence(finding)["requests that waited for a stream"] == 1.0
+    assert "allowed 1 stream per connection" in finding.seen
+    assert finding.seen.endswith("up to 100 % of the requests, 1,000 of them, waited for a stream.")
+    # How much of the latencies of those 100 were waits is not known.
+    assert "part of all latency that is this wait" not in evidence(finding)
 
 
 def test_a_limit_that_was_zero_at_first_is_a_range():

@@ -56,7 +56,7 @@ def _late(record: PointRecord) -> int:
 
 def _is_of_calls(record: PointRecord) -> bool:
     asked = record.load.load
-    return asked.work == "http" and asked.messages == GRPC and record.load.requests.sent > 0
+    return asked.work == "http" and asked.messages == GRPC and record.load.requests.taken_up > 0
 
 
 def _served_ms(record: PointRecord) -> float | None:
@@ -64,14 +64,14 @@ def _served_ms(record: PointRecord) -> float | None:
     if not _is_of_calls(record):
         return None
     requests = record.load.requests
-    is_clean = _late(record) <= CLEAN_SHARE_MAX * requests.sent and requests.answered >= ANSWERED_MIN
+    is_clean = _late(record) <= CLEAN_SHARE_MAX * requests.taken_up and requests.answered >= ANSWERED_MIN
     return _median_ms(record) if is_clean else None
 
 
 def _missed(record: PointRecord, served_ms: float) -> Missed | None:
     if not _is_of_calls(record):
         return None
-    late, share = _late(record), _late(record) / record.load.requests.sent
+    late, share = _late(record), _late(record) / record.load.requests.taken_up
     if late < MISSED_MIN or share < MISSED_SHARE_MIN:
         return None
     deadline_ms, answered_ms = _deadline_ms(record), _median_ms(record)
@@ -94,7 +94,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Missed]]) -> Explanati
         "one where few are under way.",
         evidence=[
             *ranged("calls that missed their deadline", "", [one.calls for one in details]),
-            *ranged("share of the calls that were sent", "share", [one.share for one in details]),
+            *ranged("share of the calls", "share", [one.share for one in details]),
             *ranged("deadline", "ms", deadlines_ms),
             *ranged(
                 "median service time where hardly any missed it", "ms", [one.served_ms for one in details]

@@ -34,7 +34,7 @@ class Closed:
 
     messages: int
     share: float
-    """Of the messages that were sent."""
+    """Of the messages, sent or still to be sent then."""
     reason: str
     lived_s: float | None
     """The median time from opening a connection to its end."""
@@ -42,7 +42,7 @@ class Closed:
 
 def _closed(record: PointRecord) -> Closed | None:
     load = record.load.load
-    if load.work != "http" or load.messages != WEBSOCKET or not record.load.requests.sent:
+    if load.work != "http" or load.messages != WEBSOCKET or not record.load.requests.taken_up:
         return None
     said = [one for one in record.load.error_messages if one.example and _REASON.search(one.example)]
     lost = sum(one.count for one in said)
@@ -53,7 +53,7 @@ def _closed(record: PointRecord) -> Closed | None:
     lived_ms = None if lifetime_ms is None else lifetime_ms.p50
     return Closed(
         lost,
-        lost / record.load.requests.sent,
+        lost / record.load.requests.taken_up,
         most.example or "",
         None if lived_ms is None else lived_ms / 1e3,
     )
@@ -69,7 +69,7 @@ def _explain(subject: Subject, seen: Sequence[Observation[Closed]]) -> Explanati
         f'WebSocket; its reason was "{most.reason}".',
         evidence=[
             *ranged("messages of WebSockets that were closed so", "", [one.messages for one in details]),
-            *ranged("share of the messages that were sent", "share", [one.share for one in details]),
+            *ranged("share of the messages", "share", [one.share for one in details]),
             *ranged("median lifetime of connections", "s", [one.lived_s for one in details]),
         ],
         cause="The server sends pings, and closes a WebSocket whose pong it has not read in time. The load "

@@ -38,7 +38,7 @@ class Waiting:
     http2: Http2Result
     waited_share: float
     latency_share: float | None
-    """How much of the time of all answers the waits are, where answers came."""
+    """How much of the time of all answers the waits are; ``None`` where more waited than were answered."""
     refused_share: float
     failed: int
 
@@ -66,7 +66,7 @@ def find(subject: Subject) -> list[Finding]:
 
 def _waiting(record: PointRecord) -> Waiting | None:
     load = record.load
-    if load.http2 is None or not load.requests.sent:
+    if load.http2 is None or not load.requests.taken_up:
         return None
     # Refused streams are counted in the whole load, warm-up included, as connections are.
     replies = load.connections.replies
@@ -75,12 +75,14 @@ def _waiting(record: PointRecord) -> Waiting | None:
         waits.known_count * (waits.mean or 0.0),
         latency.known_count * (latency.mean or 0.0),
     )
+    # Requests that failed may have waited, too, and have no latency.
+    are_of_answers = waits.known_count <= latency.known_count
     return Waiting(
         streams=load.load.streams,
         http2=load.http2,
-        waited_share=waits.known_count / load.requests.sent,
-        # Requests that failed may have waited, too.
-        latency_share=min(waited_ms / answered_ms, 1.0) if answered_ms else None,
+        # One that has moved may have waited twice.
+        waited_share=min(waits.known_count / load.requests.taken_up, 1.0),
+        latency_share=min(waited_ms / answered_ms, 1.0) if answered_ms and are_of_answers else None,
         refused_share=load.http2.streams_refused / max(replies, 1.0),
         failed=load.errors["stream_refused"] or 0,
     )
@@ -92,6 +94,7 @@ def _explain_limited(subject: Subject, seen: Sequence[Observation[Waiting]]) -> 
     allowed = StreamsAllowed(
         min=min((one.min for one in known), default=0), max=max((one.max for one in known), default=0)
     )
+    streams = "1 stream" if allowed.min == allowed.max == 1 else f"{allowed} streams"
     asked = max(one.streams for one in details)
     most = max(details, key=lambda one: (one.waited_share, one.latency_share or 0.0))
     waits = [one.http2.stream_wait_ms for one in details]
@@ -100,7 +103,7 @@ def _explain_limited(subject: Subject, seen: Sequence[Observation[Waiting]]) -> 
     return Explanation(
         weight="explains",
         certainty="shown",
-        seen=f"{subject.name} allowed {allowed} streams per connection, and the load requested {asked:,}: up "
+        seen=f"{subject.name} allowed {streams} per connection, and the load requested {asked:,}: up "
         f"to {whole_percent(most.waited_share)} of the requests, {most.http2.stream_wait_ms.known_count:,} "
         f"of them, waited for a stream{cost}.",
         evidence=[
@@ -120,7 +123,7 @@ def _explain_limited(subject: Subject, seen: Sequence[Observation[Waiting]]) -> 
         advice="Raise the server's limit (http2_max_concurrent_streams in nginx, H2MaxSessionStreams in "
         "Apache, http2-max-concurrent-requests-per-connection in h2o, maxConcurrentStreams in Tomcat; "
         "lighttpd's is fixed), use fewer streams, or spread them over more connections.",
-        briefly=f"{allowed} streams allowed per connection, and {asked:,} requested",
+        briefly=f"{streams} allowed per connection, and {asked:,} requested",
     )
 
 

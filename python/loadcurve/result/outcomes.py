@@ -183,6 +183,11 @@ class Requests(Record):
     moved: Count | None = None
     """Of those that were sent: how many were sent once more, because the server had not looked at them."""
 
+    @property
+    def taken_up(self) -> int:
+        """How many were given to a connection, whether it came to send them or not."""
+        return self.due - (self.never_sent or 0)
+
     @model_validator(mode="after")
     def _add_up(self) -> Self:
         counts = {name: getattr(self, name) for name in ENDS}
