@@ -193,3 +193,25 @@ def test_the_most_frequent_reason_is_quoted_with_its_count_and_an_example():
 
     [finding] = found(plant).values()
     assert 'Most frequent reason, of 90: a header has no colon: "X-A b".' in finding.seen
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "malformed", "named"),
+    [
+        (180, 100, "most of these were not answered within the timeout"),
+        (20, 260, "most of these got an answer that cannot be read (a header has no colon)"),
+    ],
+)
+def test_the_answer_gives_the_reason_of_the_failures_that_it_names_and_of_no_others(
+    timeouts, malformed, named
+):
+    def plant(record: Data, trial: int, connections: float) -> None:
+        load = record["load"]
+        load["requests"] |= {"answered": 220, "ok": 220, "failed": timeouts + malformed}
+        load["errors"] |= {"timeout": timeouts, "malformed": malformed}
+        load["error_messages"] = [
+            {"operation": "GET /", "error": "malformed", "text": text, "count": count}
+            for text, count in (("a header has no colon", malformed - 20), ("a length is no number", 20))
+        ]
+
+    assert found(plant)["wrong_answers"].briefly.partition("correct answer: ")[2] == named

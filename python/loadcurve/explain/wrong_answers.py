@@ -47,6 +47,8 @@ class Bad:
     ok_rps: float | None
     reason: ErrorMessage | None
     """The most frequent explanation of failures."""
+    reasons: dict[str, ErrorMessage]
+    """The most frequent one of each class that has any."""
     said: OfStatus | None
     """The most frequent wrong status, where the answers of it say something."""
 
@@ -78,6 +80,8 @@ def _bad(record: PointRecord) -> Bad | None:
         answered_rps=answered_rps,
         ok_rps=None if answered_rps is None else answered_rps * ok_share,
         reason=load.error_messages[0] if load.error_messages else None,
+        # The most frequent come first.
+        reasons={one.error: one for one in reversed(load.error_messages)},
         said=next((one for one in load.wrong_statuses[:1] if one.body), None),
     )
 
@@ -217,11 +221,17 @@ def _mostly(bad: Bad, load: LoadKind) -> str:
     """Say what became of most requests without a correct answer, with the server's words if it gave any."""
     by_count = {
         f"were answered with status {MEANT.get(code, code)}": count for code, count in bad.by_status.items()
-    } | {FAILURES[code].happened_to(load): count for code, count in bad.failed.items()}
+    } | {_happened(code, bad, load): count for code, count in bad.failed.items()}
     by_count |= {"were answered with an error status": bad.other_status, "failed": bad.other_failed}
     most = max(by_count, key=lambda words: by_count[words])
     which = "most of these" if sum(count > 0 for count in by_count.values()) > 1 else "these"
-    return f"{which} {most}" + (f" ({bad.reason})" if bad.reason else "")
+    return f"{which} {most}"
+
+
+def _happened(code: str, bad: Bad, load: LoadKind) -> str:
+    """Say what became of the requests of a class of failures; why, only where that was said of this class."""
+    reason = bad.reasons.get(code)
+    return FAILURES[code].happened_to(load) + (f" ({reason})" if reason else "")
 
 
 def _overstated(bad: Bad) -> float:
