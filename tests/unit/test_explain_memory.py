@@ -1,10 +1,11 @@
-"""Memory that grows with requests, or with connections."""
+"""Memory that grows with requests, with time, or with connections."""
 
 import math
 from collections.abc import Callable
 
 import pytest
 
+from loadcurve.explain.finding import Finding
 from support import synthetic_run as synthetic
 from support.explained_run import Data, Setup, found, series
 
@@ -102,3 +103,60 @@ def test_memory_that_does_not_grow_with_all_requests_is_no_leak(memory_bytes: Ca
         record["probe"]["server"]["processes"] = ONE_PROCESS
 
     assert found(plant) == {}
+
+
+SHORT = 20
+"""Samples of a window of two seconds, of which several on one start are as long as one that tells a leak."""
+
+
+def rising_memory(slopes: dict[float, float], jump: float, samples: int = SHORT) -> dict[float, list[float]]:
+    """The memory in the windows of a sweep: these bytes at each sample, a jump between two windows."""
+    memory, windows = 16.0 * 2**20, {}
+    for value, slope in slopes.items():
+        windows[value] = [memory + slope * sample for sample in range(samples)]
+        memory = windows[value][-1] + jump
+    return windows
+
+
+def swept(windows: dict[float, list[float]], rates: dict[float, float]) -> dict[str, Finding]:
+    """What is found where a start of the server is taken through these windows at these rates of answers."""
+
+    def plant(record: Data, _trial: int, connections: float) -> None:
+        memory = windows[connections]
+        record["probe"]["series"] = series(len(memory), memory_bytes=memory)
+        record["probe"]["server"] |= {
+            "processes": ONE_PROCESS,
+            "memory_mean_bytes": sum(memory) / len(memory),
+        }
+        record["load"]["rate_rps"]["answered"] = rates[connections]
+
+    return found(plant, Setup(values=tuple(windows)))
+
+
+RATES = {5: 500.0, 10: 1000.0, 25: 2500.0, 50: 5000.0, 100: 10_000.0}
+
+
+@pytest.mark.parametrize("samples", [SHORT, 40], ids=["2 s", "4 s"])
+def test_a_leak_along_a_sweep_is_that_of_requests_and_not_of_connections(samples):
+    # 1,000 bytes of each request, a tenth of a second each sample, and half a second of warm-up at 1,000/s.
+    windows = rising_memory({n: 1000 * rps * 0.1 for n, rps in RATES.items()}, 1000 * 500, samples)
+    [finding] = swept(windows, RATES).values()
+    assert (finding.code, finding.certainty) == ("memory_grows_with_requests", "likely")
+    assert finding.evidence[0].value == pytest.approx(1000)
+
+
+def test_memory_that_grows_at_any_rate_of_requests_grows_with_time():
+    windows = rising_memory(dict.fromkeys(RATES, 500_000), 500_000 * 5)
+    [finding] = swept(windows, RATES).values()
+    assert (finding.code, finding.certainty) == ("memory_grows_with_time", "likely")
+    assert finding.evidence[0].value == pytest.approx(5_000_000)
+
+
+def test_a_leak_in_windows_too_short_to_tell_is_not_blamed_on_connections():
+    windows = rising_memory({n: 1000 * rps * 0.1 for n, rps in RATES.items()}, 1000 * 500, samples=4)
+    assert swept(windows, RATES) == {}
+
+
+def test_memory_that_comes_with_the_connections_is_theirs_though_it_wavers_within_the_windows():
+    windows = rising_memory(dict.fromkeys(RATES, 2**10), 8 * 2**20)
+    assert swept(windows, RATES).keys() == {"memory_per_connection"}
