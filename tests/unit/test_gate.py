@@ -117,6 +117,18 @@ def test_a_measure_that_was_asked_for_and_has_no_figure_is_not_decided(
     assert skipped.get("name") == "p99.9 over the whole curve"
 
 
+@pytest.mark.parametrize("is_asked_for", [True, False])
+def test_a_usual_measure_without_a_figure_keeps_the_gate_open_only_where_it_was_asked_for(
+    scripted: ScriptedRun, capsys, is_asked_for
+):
+    scripted.script.loads = {"limit": at_rates(1000), "persistent": at_rates(1000)}
+    scripted.script.used = dict.fromkeys(scripted.script.loads, lambda: {"memory_mean_bytes": None})
+    also = ["memory_mean_mib"] if is_asked_for else []
+    code, out = printed(scripted, capsys, also=also, is_strict=True)
+    assert code == (5 if is_asked_for else 0)
+    assert out.startswith("Not decided: no figures of mean memory;" if is_asked_for else "No regression of")
+
+
 @pytest.mark.parametrize(("is_strict", "expected"), [(False, 0), (True, 5)])
 def test_what_blocks_do_not_decide_is_no_silent_pass(scripted: ScriptedRun, capsys, is_strict, expected):
     # In turn much better and much worse, in about 12 blocks of twice 1.15 s.

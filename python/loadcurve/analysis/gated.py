@@ -91,7 +91,7 @@ class GatedRun:
     not_measured: list[str]
     """The names of those without, of requests as in ``p99 of "GET /json"``."""
     not_judged: list[str]
-    """Of these the measures that were asked for besides the usual ones, which keep the gate open."""
+    """Of these the measures that were asked for, which keep the gate open."""
     pairs: int
     """The blocks in which both have a figure of any measure."""
 
@@ -155,9 +155,14 @@ def gated(
         false_alarms=plan_of(record).false_alarms,
         measures=found,
         not_measured=missing,
-        not_judged=[name for name in record.measures if name in missing and name not in GATED],
+        not_judged=[name for name in _asked(record) if name in missing],
         pairs=int(has_pair.sum()),
     )
+
+
+def _asked(record: GateRecord) -> list[str]:
+    """Return the measures that were asked for; of older records the unusual ones, which are so for sure."""
+    return [name for name in record.measures if name not in GATED] if record.asked is None else record.asked
 
 
 def _gated_names(record: GateRecord) -> Iterator[tuple[str | None, str]]:

@@ -170,6 +170,8 @@ class GateRecord(Record):
     """How many blocks it is planned for, at most."""
     requests: Many[str] = Field(default_factory=list)
     """The requests that are gated each alone, by name; records of earlier versions do not have the key."""
+    asked: Many[str] | None = None
+    """The measures that were asked for, usual or not; ``None`` in records of earlier versions."""
 
 
 FORMAT: Final = "loadcurve-run/3"

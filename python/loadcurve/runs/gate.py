@@ -138,6 +138,7 @@ def gate_record(study: Study, options: GateOptions, sides: Sides) -> GateRecord:
         budget_s=options.budget_s,
         blocks=blocks,
         requests=_requests(study, sides),
+        asked=list(dict.fromkeys(options.also)),
     )
 
 
