@@ -1,6 +1,6 @@
-"""Streams of HTTP/2 that a server does not let begin: limited, or refused."""
+"""Streams of HTTP/2 and HTTP/3 that a server does not let begin: limited, or refused."""
 
-from support.explained_run import Data, distribution_of, evidence, found, speak_http2
+from support.explained_run import Data, distribution_of, evidence, found, speak_http2, speak_http3
 
 
 def limit(
@@ -64,6 +64,27 @@ def test_a_limit_that_hardly_any_request_meets_is_none():
 
 def test_waits_without_a_limit_below_the_loads_are_none():
     assert found(lambda record, *_: limit(record, [3.0] * 920, connections=0)) == {}
+
+
+def limit_quic(record: Data, allowed: int) -> None:
+    waits = distribution_of([3.0] * 920)
+    speak_http3(record, streams={"allowed_at_first": {"min": allowed, "max": allowed}, "wait_ms": waits})
+    record["load"]["load"]["streams"] = 100
+    record["load"]["requests"]["sent"] = 1000
+    record["load"]["latency_ms"] = distribution_of([4.0] * 1000)
+
+
+def test_requests_over_http3_that_wait_for_fewer_streams_than_were_asked_for_are_the_same_finding():
+    [finding] = found(lambda record, *_: limit_quic(record, 8)).values()
+    assert (finding.code, finding.certainty) == ("streams_limited", "shown")
+    assert "allowed 8 streams per connection, and the load requested 100" in finding.seen
+    assert "920 of them, waited for a stream, which made 69 % of all latency" in finding.seen
+    assert "http3_max_concurrent_streams" in finding.advice
+    assert "HTTP/2" not in finding.cause + finding.advice
+
+
+def test_waits_over_http3_for_streams_that_the_server_allows_as_others_end_are_none():
+    assert found(lambda record, *_: limit_quic(record, 100)) == {}
 
 
 def test_streams_that_are_refused_are_a_finding_however_they_ended():

@@ -84,27 +84,40 @@ def test_tables_have_a_column_for_each_figure_and_null_where_it_is_not_known(run
 
 def test_one_load_names_its_classes_of_handshakes_its_losses_and_both_sides_drops():
     result = Http3Result.model_validate(http3_result() | {"dropped": {"by_client": 7, "by_server": None}})
-    lines = "\n".join(quic_lines(result))
+    lines = "\n".join(quic_lines(result, 1))
     assert "10 full handshakes" in lines
     assert "10,000 packets sent, 0 lost" in lines
     assert "7 by the client, — by the server" in lines
     assert "left behind" not in lines
     assert "for no open connection" not in lines
+    assert "stream" not in lines
 
 
 def test_one_load_names_answers_that_were_left_behind_and_datagrams_of_no_connection():
     result = http3_result()
     result["streams"]["answers_starved"] = 50
     result["datagrams"]["unattributed"] = 1
-    lines = list(quic_lines(Http3Result.model_validate(result)))
+    lines = list(quic_lines(Http3Result.model_validate(result), 1))
     assert "50 answers left behind others after the first byte" in lines
     assert "1 datagram received for no open connection" in lines
+
+
+def test_one_load_says_how_few_streams_the_server_allowed_and_how_many_requests_waited_for_one():
+    result = http3_result()
+    result["handshakes_ms"]["full"] = distribution_of([2.0])
+    result["streams"] |= {"allowed_at_first": {"min": 2, "max": 100}, "wait_ms": distribution_of([70.0] * 38)}
+    lines = list(quic_lines(Http3Result.model_validate(result), 8))
+    assert lines[0] == "1 full handshake"
+    assert "2 to 100 streams allowed per connection at first, 8 requested" in lines
+    assert "38 requests waited for a stream, 70.0 ms (p50)" in lines
+    as_allowed = list(quic_lines(Http3Result.model_validate(result), 2))
+    assert not any("requested" in line for line in as_allowed)
 
 
 def test_one_load_names_how_its_connections_ended():
     result = http3_result()
     result["ends"] |= {"idle_timeouts": 9, "announced": 2}
-    lines = list(quic_lines(Http3Result.model_validate(result)))
+    lines = list(quic_lines(Http3Result.model_validate(result), 1))
     assert "ends: 2 announced (GOAWAY), 9 by the idle timeout" in lines
 
 

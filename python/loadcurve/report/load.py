@@ -291,7 +291,7 @@ def _of_protocols(result: LoadResult) -> Iterator[tuple[str, str]]:
     if result.http2 is not None and (limits := _http2(result.http2, result.load.streams)):
         yield "HTTP/2", limits
     if result.http3 is not None:
-        yield "HTTP/3", "\n".join(quic_lines(result.http3))
+        yield "HTTP/3", "\n".join(quic_lines(result.http3, result.load.streams))
     if result.messages is not None:
         yield f"{STREAMED[result.messages.kind]}s", _events(result.messages)
     if result.deliveries is not None:

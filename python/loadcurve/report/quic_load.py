@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from loadcurve.result.http3 import Http3Result
+from loadcurve.result.http3 import Http3Result, QuicStreams
 from loadcurve.units import ABSENT, milliseconds, number, percent, plural
 
 HANDSHAKES_IN_WORDS = {
@@ -15,8 +15,11 @@ HANDSHAKES_IN_WORDS = {
 """By the class of a handshake in the record."""
 
 
-def quic_lines(http3: Http3Result) -> Iterator[str]:
-    """Yield the handshakes, the packets, the datagrams, and what was dropped or held up."""
+def quic_lines(http3: Http3Result, streams: int) -> Iterator[str]:
+    """Yield the handshakes, the packets, the datagrams, and what was dropped or held up.
+
+    ``streams`` is how many requests at once the load asked for on each connection.
+    """
     yield "; ".join(_handshakes(http3)) or "no handshake"
     packets = http3.packets
     share = f" ({percent(packets.lost / packets.sent)})" if packets.lost and packets.sent else ""
@@ -35,12 +38,21 @@ def quic_lines(http3: Http3Result) -> Iterator[str]:
     for side, times in windows.items():
         if times:
             yield f"{times:,} times the {side} waited for a window"
+    yield from _streams(http3.streams, streams)
     if calls.unattributed:
         yield f"{plural(calls.unattributed, 'datagram')} received for no open connection"
     if http3.streams.answers_starved:
         yield left_behind(http3.streams.answers_starved)
     if kinds := [f"{count:,} {way}" for way, count in http3.ends.by_kind.items() if count]:
         yield f"ends: {', '.join(kinds)}"
+
+
+def _streams(allowed: QuicStreams, requested: int) -> Iterator[str]:
+    if allowed.is_below(requested):
+        yield f"{allowed.allowed_at_first} streams allowed per connection at first, {requested:,} requested"
+    if waited := allowed.wait_ms.known_count:
+        wait = "" if allowed.wait_ms.p50 is None else f", {milliseconds(allowed.wait_ms.p50)} ms (p50)"
+        yield f"{plural(waited, 'request')} waited for a stream{wait}"
 
 
 def left_behind(answers: int) -> str:
@@ -52,4 +64,4 @@ def _handshakes(http3: Http3Result) -> Iterator[str]:
     for kind, words in HANDSHAKES_IN_WORDS.items():
         times = getattr(http3.handshakes_ms, kind)
         if times.known_count:
-            yield f"{times.known_count:,} {words} handshakes"
+            yield plural(times.known_count, f"{words} handshake")

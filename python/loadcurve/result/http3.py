@@ -107,7 +107,10 @@ class QuicStreams(Record):
     allowed_at_first: NumberRange | None
     """``None`` without a connection."""
     limits_met: Count
-    """How often the next request had to wait until the server allowed further streams."""
+    """How often a connection had begun all streams that the server had allowed so far.
+
+    A request that fell due before it allowed further ones waited (``wait_ms``).
+    """
     wait_ms: Distribution
     """Of the measured requests that waited, until they were sent."""
     moved_wait_ms: Distribution
@@ -116,6 +119,10 @@ class QuicStreams(Record):
     """Requests that the server did not look at."""
     answers_starved: Count | None = None
     """As over HTTP/2 (``Http2Result``)."""
+
+    def is_below(self, requested: int) -> bool:
+        """Return whether a server allowed fewer at first than the load would have had at once."""
+        return self.allowed_at_first is not None and self.allowed_at_first.min < requested
 
 
 class Qpack(Record):
