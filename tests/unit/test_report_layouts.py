@@ -1,5 +1,6 @@
 """One point in the layouts of ab, httperf and wrk2: the figures of a load that is known."""
 
+import dataclasses
 import math
 import re
 from statistics import NormalDist
@@ -40,6 +41,19 @@ def test_ab_has_the_rate_and_the_time_per_request_of_littles_law():
     assert figure(text, "Concurrency Level:") == CONNECTIONS
     # Requests under way = rate * time, so the mean time per request is 50 / rate.
     assert figure(text, "Time per request:") == pytest.approx(1000 * CONNECTIONS / rate, rel=1e-3)
+
+
+def test_ab_counts_kept_connections_by_the_replies_of_the_window():
+    # With its warm-up the load had 1,500 replies on 10 connections, 1,200 of them on one that was open.
+    point = web_point(synthetic.point_record("nginx", CONNECTIONS), "nginx 1.22")
+    connections = point.load.connections.model_copy(
+        update={"opened": 10, "replies_per_connection": 150.0, "reused": 1200}
+    )
+    requests = point.load.requests.model_copy(update={"answered": 1000, "ok": 1000})
+    load = point.load.model_copy(update={"connections": connections, "requests": requests})
+    text = "\n".join(LAYOUTS["ab"](dataclasses.replace(point, load=load)))
+    assert figure(text, "Complete requests:") == 1000
+    assert figure(text, "Keep-Alive requests:") == 800
 
 
 def test_ab_has_percentiles_of_the_histogram_in_whole_milliseconds():

@@ -41,7 +41,7 @@ def layout(point: WebPoint) -> Iterator[str]:
     if refused:
         yield f"Non-2xx responses:      {refused}"
     if point.asked.calls is None and load.connections.reused is not None:
-        yield f"Keep-Alive requests:    {load.connections.reused}"
+        yield f"Keep-Alive requests:    {_kept_alive(point, load.connections.reused)}"
     yield f"Total transferred:      {point.received_bytes} bytes"
     yield f"HTML transferred:       {body} bytes"
     yield f"Requests per second:    {rate:.2f} [#/sec] (mean)"
@@ -61,6 +61,15 @@ def layout(point: WebPoint) -> Iterator[str]:
         longest = " (longest request)" if percentile == PERCENTILES[-1] else ""
         value = point.longest_ms if longest else point.latency_at(percentile)
         yield f" {percentile:3d}%  {round(value):5d}{longest}"
+
+
+def _kept_alive(point: WebPoint, reused: int) -> int:
+    """Return how many of the replies came on a connection that was open already.
+
+    Those of the whole load are known, with its warm-up, of which the window has the same share.
+    """
+    replies = point.load.connections.replies
+    return round(point.replies * min(1.0, reused / replies)) if replies else min(reused, point.replies)
 
 
 def _times(name: str, times_ms: Distribution | None) -> str:
