@@ -464,6 +464,8 @@ impl<I: Carries<CarrierOf<W>>, W: Work> Worker<I, W> {
         let marker = fan_out.next_marker(due).write();
         connection.exchange.begin(tag, asked.template, Some(&marker), &mut self.scratch);
         self.recorder.sent(due, self.now, self.scratch.len() - before, reused);
+        // What it has waited with is not the next one's, which has the same place.
+        self.answer_deadlines.clear(slot * self.configuration.at_once + tag);
         if connection.exchange.is_writing_body(tag) {
             connection.begin_upload(tag, Upload { operation, due });
         }

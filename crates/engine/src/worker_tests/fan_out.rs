@@ -14,6 +14,7 @@ use crate::requests::websocket_settings;
 
 const TEXT: u8 = 0x81;
 const CLOSE: u8 = 0x88;
+const PING: [u8; 2] = [0x89, 0];
 
 /// What a server does with a message for a subscriber: what it sends, each so long after the message has come.
 type Sends = fn(subscriber: usize, number: usize, message: &[u8]) -> Vec<(Nanos, Vec<u8>)>;
@@ -25,6 +26,8 @@ struct Server {
     sends: Sends,
     /// Slots whose upgrade is refused.
     refuses: Vec<Slot>,
+    /// How long after the first message it pings the publisher of it.
+    pings_after: Vec<Nanos>,
     messages: usize,
     connected: usize,
     coming: BTreeMap<Nanos, Vec<(Slot, Vec<u8>)>>,
@@ -43,6 +46,7 @@ impl Peer for Server {
             return vec![(now, upgrade(std::str::from_utf8(bytes).unwrap()))];
         }
         assert!(slot < self.publishers || bytes[0] == CLOSE, "subscribers send nothing but their close");
+        let pings_after = if self.messages == 0 { std::mem::take(&mut self.pings_after) } else { vec![] };
         let mut rest = bytes;
         while !rest.is_empty() {
             let length = usize::from(rest[1] & 0x7f);
@@ -59,7 +63,7 @@ impl Peer for Server {
             }
             rest = &rest[6 + length..];
         }
-        vec![]
+        pings_after.into_iter().map(|after| (now + after, PING.to_vec())).collect()
     }
 
     fn wakes(&mut self) -> Option<Nanos> {
@@ -91,8 +95,14 @@ fn after(milliseconds: u64, message: &[u8]) -> Vec<(Nanos, Vec<u8>)> {
     vec![(ms(milliseconds), text(message))]
 }
 
-/// A load with a timeout of 100 ms for as many subscribers.
-fn run_refusing(load: HttpLoad, subscribers: usize, sends: Sends, refuses: &[Slot]) -> Outcome {
+/// A load with a timeout of 100 ms for as many subscribers, on a server that is changed so.
+fn run_changed(
+    load: HttpLoad,
+    subscribers: usize,
+    sends: Sends,
+    delays: Delays,
+    change: impl FnOnce(&mut Server),
+) -> Outcome {
     let websocket = WebSocket { subscribers: Some(subscribers), ..WebSocket::default() };
     let load = HttpLoad { timeout_s: 0.1, ..load }.with(|http| {
         http.messages = Some(Messages::WebSocket(websocket.clone()));
@@ -100,20 +110,22 @@ fn run_refusing(load: HttpLoad, subscribers: usize, sends: Sends, refuses: &[Slo
     });
     load.validate().unwrap();
     let settings = websocket_settings(&load.work, &websocket).unwrap();
-    let server = Server {
+    let mut server = Server {
         publishers: load.model.connections(),
-        subscribers: subscribers - refuses.len(),
+        subscribers,
         sends,
-        refuses: refuses.to_vec(),
+        refuses: vec![],
+        pings_after: vec![],
         messages: 0,
         connected: 0,
         coming: BTreeMap::new(),
     };
-    peer::run::<FanOutWebSocket>(&load, settings, Delays::default(), server)
+    change(&mut server);
+    peer::run::<FanOutWebSocket>(&load, settings, delays, server)
 }
 
 fn run(load: HttpLoad, subscribers: usize, sends: Sends) -> Outcome {
-    run_refusing(load, subscribers, sends, &[])
+    run_changed(load, subscribers, sends, Delays::default(), |_| {})
 }
 
 #[test]
@@ -205,7 +217,12 @@ fn a_subscriber_that_the_server_closes_is_counted_by_its_code_and_nothing_is_exp
 #[test]
 fn a_subscriber_that_is_refused_is_counted_and_the_others_receive() {
     let sends: Sends = |_, _, message| after(1, message);
-    let Outcome { recorder, .. } = run_refusing(open(1, 10.0, Stop::DurationS(1.0)), 3, sends, &[3]);
+    let refuse_the_last = |server: &mut Server| {
+        server.subscribers -= 1;
+        server.refuses.push(3);
+    };
+    let load = open(1, 10.0, Stop::DurationS(1.0));
+    let Outcome { recorder, .. } = run_changed(load, 3, sends, Delays::default(), refuse_the_last);
     let subscribers = &recorder.deliveries.subscribers;
     assert_eq!(subscribers.opened, 2);
     assert_eq!(subscribers.refused, FailureCounts::from([(Failure::UpgradeRefused, 1)]));
@@ -225,4 +242,18 @@ fn a_stall_of_the_server_shows_in_all_deliveries_that_fell_due_in_it() {
     let sum_ms = f64::from((1..=6).map(|step| step * 10).sum::<u32>()) * 4.0;
     super::assert_close(mean.unwrap(), sum_ms / 400.0);
     assert_eq!(recorder.lateness.extremes(), Some((ms(0), ms(0))));
+}
+
+#[test]
+fn a_message_that_waits_for_an_answer_to_a_ping_has_all_of_its_timeout_whatever_waited_before_it() {
+    // Due every 10 ms. A pong takes 15 ms: those of 8 and 98 ms let the messages of 10 and 100 ms wait for 13 ms. From 10 ms on
+    // the timeout of 100 ms would end in the middle of the second wait.
+    let sends: Sends = |_, _, message| after(1, message);
+    let delays = Delays { part: ms(15), ..Delays::default() };
+    let load = open(1, 100.0, Stop::DurationS(1.0));
+    let ping = |server: &mut Server| server.pings_after = vec![ms(8), ms(98)];
+    let Outcome { recorder, .. } = run_changed(load, 2, sends, delays, ping);
+    assert_eq!(recorder.failures, FailureCounts::default());
+    assert_eq!((recorder.requests.due, recorder.requests.answered), (100, 100));
+    assert_eq!(recorder.latency().extremes(), Some((ms(1), ms(14))));
 }
