@@ -194,7 +194,8 @@ def every_answer_is_whole(result: LoadResult) -> None:
     assert http3.sockets.of_server is not None
     # Each datagram that one side's calls moved is one of QUIC's.
     assert http3.datagrams.sent >= http3.packets.datagrams_sent
-    assert http3.packets.datagrams_sent + http3.packets.datagrams_received >= 1000
+    # None that arrives is longer than the client allows, which is what a frame of Ethernet holds.
+    assert http3.packets.datagrams_received * 1472 > result.bytes.body
     assert http3.dropped.by_server is not None
     assert {one.field for one in http3.unknown} == {
         "packets.spurious",
