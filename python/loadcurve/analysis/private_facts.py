@@ -11,7 +11,13 @@ from typing import Any
 PATH, ADDRESS, LOGIN, NAME = "{path}", "{address}", "{login}", "{name}"
 _LEAST_NAME = 3
 """Shorter names are found in texts by chance."""
-_OPEN_NAMES = frozenset({"root", "localhost", "nobody", "user", "admin", "server", "debian", "ubuntu"})
+_OPEN_NAMES = frozenset(
+    {
+        *("root", "localhost", "nobody", "user", "admin", "server", "debian", "ubuntu", "vagrant"),
+        *("test", "bench", "benchmark", "dev", "demo", "build", "runner", "host", "web", "app"),
+        *("postgres", "mysql", "www-data"),
+    }
+)
 """Names that say of nobody who it is, and may be part of any text."""
 
 _FOLDERS = "home|root|Users|tmp|var|opt|mnt|media|srv|data|work|workspace|builds|private|usr|etc|run|nix"

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.analysis.curves import Curve, CurvePoint, Figure, Requests
 from loadcurve.analysis.history import conditions_before, conditions_digest, machine_of, run_digest
@@ -44,6 +46,7 @@ from loadcurve.result.publication import (
 from loadcurve.result.records import RunRecord
 from loadcurve.result.run_files import RUN_BYTES_MAX, STUDY_FILE
 from loadcurve.result.summary import source_of
+from loadcurve.result.trial_lines import first_problem
 from loadcurve.stats.change_points import NORMAL_95
 from loadcurve.stats.interval import Estimate
 from loadcurve.stats.paired import Logs
@@ -65,6 +68,21 @@ AS_PUBLISHED: Final = "as published"
 """The method of an interval that was read and not made."""
 
 
+_OF_FORMAT: Final[Mapping[str, Collection[str]]] = {
+    "": (
+        *("format", "subject", "complete", "started_at", "conditions", "conditions_before", "work"),
+        *("study", "study_sha256", "seed", "ranked_by", "measures"),
+    ),
+    "machine": ("slug", "name", "fingerprint"),
+    "servers": ("slug",),
+    "points": ("point", "blocks", "verdicts", "figures", "late_blocks"),
+    "rankings": ("work", "measure"),
+    "findings": ("weight", "certainty", "points"),
+}
+"""The members that the format gives their words, by the member of a run that they are part of.
+
+All others may have texts of people and programs. A machine or a person may have the name of any word.
+"""
 _PUBLIC_SETTINGS: Final = ("settings", "catalog_entry", "driver", "limits")
 
 
@@ -78,6 +96,8 @@ class Publication:
     """Whether names of machines and people, folders and addresses stay in."""
     public: Collection[str] = ()
     """Texts that stay although they have an address, such as those of servers' documentation."""
+    words: Collection[str] = ()
+    """Words that name nobody although a machine or a person may be called so, such as servers' names."""
 
 
 def published_run(folder: Path, publication: Publication) -> PublishedRun:
@@ -94,13 +114,14 @@ def published_run(folder: Path, publication: Publication) -> PublishedRun:
         raise BadInput(f"{folder} has no valid point, so there is nothing to publish.{reason}")
     public: dict[str, Any] = _content(run, analysis, publication)
     if not publication.private:
-        names, study = _names_of(record), public["study"]
-        if study is not None and any(private_facts(study, names)):
-            public["study"] = None
-        public = without_private_facts(public, names, publication.public)
-    return PublishedRun.model_validate(
-        {"run": run_digest(source), "private_facts": publication.private, **public}
-    ).with_own_pages()
+        public = _without_private_facts(public, _names_of(record, publication.words), publication)
+    try:
+        found = PublishedRun.model_validate(
+            {"run": run_digest(source), "private_facts": publication.private, **public}
+        )
+    except ValidationError as error:
+        raise BadInput(f"{folder} cannot be published: {first_problem(error)}") from error
+    return found.with_own_pages()
 
 
 _UNPUBLISHABLE = {
@@ -118,8 +139,8 @@ def _require_publishable(folder: Path, record: RunRecord) -> None:
         )
 
 
-def _names_of(record: RunRecord) -> set[str]:
-    """Return the names of the machines and the people that a run's texts may have."""
+def _names_of(record: RunRecord, words: Collection[str]) -> set[str]:
+    """Return the names of the machines and the people that a run's texts may have, but for these words."""
     names = {socket.gethostname(), socket.gethostname().partition(".")[0], Path.home().name}
     with contextlib.suppress(KeyError, OSError):
         names.add(getpass.getuser())
@@ -127,7 +148,32 @@ def _names_of(record: RunRecord) -> set[str]:
         parts = Path(record.study_file).parts
         names |= {parts[2]} if len(parts) > 3 and parts[1] in {"home", "Users"} else set()  # noqa: PLR2004 - /home/NAME/…
     names |= {one.address for one in record.machines.values()}
-    return {name for name in names if name}
+    return {name for name in names if name and name.lower() not in words}
+
+
+def _without_private_facts(
+    content: Mapping[str, Any], names: Collection[str], publication: Publication
+) -> dict[str, Any]:
+    """Return the content of a published file without what says whose machine it was."""
+
+    def public(value: Any, part: str) -> Any:  # noqa: ANN401 - JSON
+        kept = _OF_FORMAT.get(part, ())
+        if isinstance(value, list):
+            return [public(one, part) for one in value]
+        if isinstance(value, dict) and kept:
+            return {key: one if key in kept else public(one, key) for key, one in value.items()}
+        return without_private_facts(value, names, publication.public)
+
+    found = {key: one if key in _OF_FORMAT[""] else public(one, key) for key, one in content.items()}
+    found["subject"] = subject_of(without_private_facts(content["subject"], names))
+    # The name of a machine is its hardware's, or what it is to be called.
+    name = without_private_facts(content["machine"]["name"])
+    found["machine"] |= {"name": name, "slug": slug(name)}
+    for server in found["servers"]:
+        server["slug"] = slug(without_private_facts(server["slug"], names))
+    if content["study"] is not None and any(private_facts(content["study"], names)):
+        found["study"] = None
+    return found
 
 
 def _content(run: Run, analysis: Analysis, publication: Publication) -> dict[str, Any]:
@@ -153,7 +199,7 @@ def _content(run: Run, analysis: Analysis, publication: Publication) -> dict[str
         "conditions_before": conditions_before(analysis),
         "work": analysis.run.load_work,
         "load": dict(conditions["load"]),
-        "study": _study_text(run.folder),
+        "study": _study_text(run.folder, record.study_sha256),
         "study_sha256": record.study_sha256,
         "seed": record.seed,
         "options": list(record.options),
@@ -185,13 +231,14 @@ def _content(run: Run, analysis: Analysis, publication: Publication) -> dict[str
     }
 
 
-def _study_text(folder: Path) -> str | None:
+def _study_text(folder: Path, sha256: str | None) -> str | None:
+    """Return the study's file; ``None`` where it is not there any more as it was run."""
     try:
-        text = read_regular(folder / STUDY_FILE, RUN_BYTES_MAX).decode()
-        tomllib.loads(text)
+        data = read_regular(folder / STUDY_FILE, RUN_BYTES_MAX)
+        tomllib.loads(text := data.decode())
     except (OSError, ValueError):
         return None
-    return text
+    return text if sha256 in {None, digest(data)} else None
 
 
 def _machine(analysis: Analysis, name: str | None) -> PublishedMachine:

@@ -17,7 +17,7 @@ from loadcurve.report.site.build import build_site
 from loadcurve.report.site.prices import read_prices
 from loadcurve.result.publication import PublishedRun, files_of, publish_run, read_published
 from loadcurve.result.run_files import is_of_suite
-from loadcurve.server.catalog import documentation_addresses, languages
+from loadcurve.server.catalog import documentation_addresses, languages, load_catalog
 
 SHOWN_MAX = 20
 """More problems than this are counted and not shown."""
@@ -31,7 +31,8 @@ def publish_command(runs: Sequence[Path], site: Path, publication: Publication) 
     page not be written.
     """
     talk = new_console(stderr=True)
-    publication = replace(publication, public=documentation_addresses())
+    names = frozenset(entry.name.lower() for entry in load_catalog())
+    publication = replace(publication, public=documentation_addresses(), words=names)
     for run, folder in list(_published(runs, publication, talk)):
         state = publish_run(site, run)
         ranked = {one.server for ranking in run.rankings for one in ranking.ranks}
