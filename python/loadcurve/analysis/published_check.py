@@ -7,8 +7,12 @@ from typing import Final
 
 from loadcurve.analysis.private_facts import private_facts
 from loadcurve.analysis.publication import rankings_of
-from loadcurve.analysis.published_figures import estimates_of_trials
-from loadcurve.result.publication import PublishedFigure, PublishedRun
+from loadcurve.analysis.published_figures import estimates_of_trials, published_measure, si_name
+from loadcurve.loads.kinds import kind_of_work
+from loadcurve.result.checksum import digest
+from loadcurve.result.measures import measures
+from loadcurve.result.publication import PublishedFigure, PublishedRun, slug
+from loadcurve.result.records import OWN_PROGRAM, RUNNING_SERVER
 from loadcurve.stats.interval import Estimate
 from loadcurve.units import setting
 
@@ -21,8 +25,9 @@ TOLERANCE: Final = 2e-5
 def problems_of(run: PublishedRun, public: Collection[str] = ()) -> Iterator[str]:
     """Yield what forbids that a published file is accepted, in sentences.
 
-    Whoever changes a file on purpose can seal it again. So what follows from its trials is computed anew: the
-    mean, the interval and the number of trials of each figure, and the rankings. ``public`` has texts that
+    Whoever changes a file on purpose can seal it again. So what follows from the rest of the file is made
+    anew: the mean, the interval and the number of trials of each figure, the rankings, what measures are, on
+    whose page a server is, and the digest of the study. ``public`` has texts that
     may stay, as in :class:`~loadcurve.analysis.publication.Publication`; all may in a run whose publisher
     kept them on purpose.
     """
@@ -34,6 +39,36 @@ def problems_of(run: PublishedRun, public: Collection[str] = ()) -> Iterator[str
     unranked = {one.server for one in run.unranked}
     if list(rankings_of(run.points, run.measures, run.works, unranked)) != run.rankings:
         yield "its rankings are not those of its own figures"
+    yield from islice(_wrong_measures(run), PROBLEMS_MAX)
+    yield from islice(_wrong_slugs(run), PROBLEMS_MAX)
+    if run.study is not None and run.study_sha256 not in {None, digest(run.study.encode())}:
+        yield "its study does not have the digest of the study that was run"
+
+
+def _wrong_measures(run: PublishedRun) -> Iterator[str]:
+    """Yield the measures whose unit or direction is another one than figures of their name have.
+
+    Another version may give one another title, but not that of another measure.
+    """
+    known = {si_name(one): published_measure(one) for one in measures(kind_of_work(run.work)).values()}
+    for one in run.measures:
+        own = known.get(one.name, one)
+        if (one.unit, one.better) != (own.unit, own.better):
+            yield f"{one.name} is in {one.unit or 'no unit'}, better {one.better}, and not as its figures are"
+        if any(one.title == other.title for name, other in known.items() if name != one.name):
+            yield f"{one.name} has the title of another measure, {one.title}"
+
+
+def _wrong_slugs(run: PublishedRun) -> Iterator[str]:
+    """Yield the servers of the catalogue whose results would be on the page of another one."""
+    for server in run.servers:
+        entry = server.settings.get("catalog_entry")
+        if entry in {OWN_PROGRAM, RUNNING_SERVER}:
+            # It has a page of its own, whatever the file says.
+            continue
+        expected = slug(str(entry or server.name))
+        if server.slug != expected:
+            yield f"{server.name} would be on the page of {server.slug}, and it is {expected}"
 
 
 def _private_texts(run: PublishedRun, public: Collection[str]) -> Iterator[str]:

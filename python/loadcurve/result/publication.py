@@ -5,6 +5,7 @@ digits of the digest of the run's files, so that runs of one day never meet in a
 come. Files are added and never changed. Figures are in seconds, bytes, and counts per second.
 """
 
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from loadcurve.loads.kinds import WorkName
 from loadcurve.loads.values import Point
 from loadcurve.record import Count, Many, Record, contradiction
 from loadcurve.result.checksum import digest, sealed, unsealed, with_checksum
+from loadcurve.result.measures import point_key
 from loadcurve.result.other_formats import require_known_format
 from loadcurve.result.records import OWN_PROGRAM, RUNNING_SERVER, SINGLE_LOAD
 from loadcurve.result.trial_lines import first_problem
@@ -73,6 +75,15 @@ class PublishedFigure(Record):
     """Of the 95 % interval over trials; ``None`` of one trial."""
     n: Count
 
+    @model_validator(mode="after")
+    def _are_numbers_of_measures(self) -> Self:
+        found = [*self.values, self.value, self.low, self.high]
+        if not all(value is None or math.isfinite(value) for value in found):
+            raise contradiction("a figure is infinite, or no number")
+        if any(value is not None and value < 0 for value in self.values):
+            raise contradiction("a trial has a figure below 0, which no measure has")
+        return self
+
 
 class PublishedPoint(Record):
     """One server at one point, over the trials that measured it; all lists are in their order."""
@@ -95,6 +106,10 @@ class PublishedPoint(Record):
         lengths = {len(self.blocks), len(self.verdicts), *(len(one.values) for one in self.figures.values())}
         if len(lengths) > 1:
             raise contradiction(f"{self.server} has figures of other numbers of trials than it has verdicts")
+        if not all(map(math.isfinite, self.point.values())):
+            raise contradiction(f"{self.server} was measured at a point that is no number")
+        if len(set(self.blocks)) != len(self.blocks):
+            raise contradiction(f"{self.server} has two trials of one block at a point")
         return self
 
 
@@ -280,6 +295,9 @@ class PublishedRun(Record):
         }
         if unknown := named - set(names):
             raise contradiction(f"{min(unknown)} is not among the servers")
+        measured = [(one.server, point_key(one.point)) for one in self.points]
+        if len(set(measured)) != len(measured):
+            raise contradiction("a server has figures twice at one point")
         if any(one.work >= len(self.works) for one in self.rankings):
             raise contradiction("a ranking is of no work that the run has")
         of_points = {name for one in self.points for name in one.figures}
@@ -339,6 +357,12 @@ def publish_run(site: Path, run: PublishedRun) -> Published:
             "remove it to publish the run under another name."
         )
     text = sealed(run.model_dump_json(indent=1)) + b"\n"
+    if len(text) > PUBLISHED_BYTES_MAX or _parts_of(text) > PARTS_MAX:
+        raise BadInput(
+            f"{path} is not written: it would have {len(text):,} bytes and {_parts_of(text):,} lists and "
+            f"objects, and at most {PUBLISHED_BYTES_MAX:,} and {PARTS_MAX:,} are read. Publish runs of fewer "
+            "points or trials."
+        )
     try:
         if os.path.lexists(path):
             if read_regular(path, PUBLISHED_BYTES_MAX) != text and not _is_of_an_earlier_form(path, run):
@@ -389,7 +413,7 @@ def _all_places(site: Path) -> list[str]:
 
 def _places(site: Path) -> Iterator[str]:
     try:
-        for subject in _names(site):
+        for subject in (one.name for one in (site.iterdir() if site.is_dir() else ())):
             for day in _names(site / subject / RESULTS_FOLDER):
                 for name in _names(site / subject / RESULTS_FOLDER / day):
                     place = f"{subject}/{RESULTS_FOLDER}/{day}/{name}"
@@ -405,9 +429,15 @@ def _places(site: Path) -> Iterator[str]:
 
 
 def _names(folder: Path) -> list[str]:
-    """Return the names in a folder; nothing where it is none, or a link to one."""
-    if folder.is_symlink() or not folder.is_dir():
+    """Return the names in a folder; nothing where there is none.
+
+    Raises ``BadInput`` where it is a link: what it leads to is no part of the site.
+    """
+    if not folder.is_dir():
         return []
+    for one in (folder, folder.parent):
+        if one.is_symlink():
+            raise BadInput(f"{one} is a link: the published results of a site are in folders of its own.")
     return [one.name for one in folder.iterdir()]
 
 
@@ -449,11 +479,16 @@ def read_published_file(path: Path) -> PublishedRun:
         raise BadInput(f"{path} cannot be read as a published result: {first_problem(error)}") from error
 
 
+def _parts_of(text: bytes) -> int:
+    """Return how many lists and objects a text of JSON has at most."""
+    return text.count(b"{") + text.count(b"[")
+
+
 def _bytes_of(path: Path) -> bytes:
     try:
         data = read_regular(path, PUBLISHED_BYTES_MAX)
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}.") from error
-    if data.count(b"{") + data.count(b"[") > PARTS_MAX:
+    if _parts_of(data) > PARTS_MAX:
         raise BadInput(f"{path} is refused: it has more than {PARTS_MAX:,} lists and objects.")
     return data
