@@ -4,9 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from loadcurve.analysis.numbers import analysis_of
 from loadcurve.analysis.publication import Publication, published_run
 from loadcurve.analysis.published_check import problems_of
+from loadcurve.analysis.unusable import why_unusable
 from loadcurve.cli.publish import check_command
+from loadcurve.cli.report import report_command
 from loadcurve.report.site.build import build_site
 from loadcurve.report.site.result_page import result_values
 from loadcurve.result.inputs import LeftOut
@@ -112,6 +115,40 @@ def test_servers_that_failed_or_were_left_out_are_in_no_ranking_with_the_reason_
     check_command(tmp_path / "site")
     page = (tmp_path / "site" / run.place).with_suffix(".html").read_text()
     assert "<strong>hypercorn</strong>: it is optional, and was not installed" in page
+
+
+def test_a_server_that_is_there_and_cannot_be_measured_is_not_said_to_be_missing(tmp_path: Path):
+    """As a program of the study is, whose version is not known."""
+    failure = FailureRecord.model_validate(
+        {"kind": "failure", "trial": 0, "block": 0, "server": "absent", "point": None,
+         "started_at": "2026-03-14T09:27:00Z", "log_tail": "", "reason": {
+             "code": "version_unknown", "text": "The version is unknown, so the server is not measured."}}
+    )  # fmt: skip
+    records = [failure, *synthetic.trial_records(synthetic.run_record())]
+    synthetic.write_run(tmp_path / "run", records=records)
+    run = published_run(tmp_path / "run", Publication())
+    words = "no point of it was measured: The version is unknown, so the server is not measured"
+    assert {one.server: one.reason for one in run.unranked}["absent"] == words
+    publish_run(tmp_path / "site", run)
+    build_site(tmp_path / "site")
+    page = (tmp_path / "site" / run.place).with_suffix(".html").read_text()
+    assert "not found" not in page.lower()
+    analysis = analysis_of(tmp_path / "run")
+    point = analysis.curves[0].points[0].point
+    assert why_unusable(analysis, "absent", point) == "The version is unknown, so the server is not measured."
+    report_command(tmp_path / "run", None)
+    report = (tmp_path / "run" / "report.html").read_text()
+    assert "not installed" not in report
+    assert "absent is missing" not in report
+
+
+def test_servers_that_have_no_figure_are_not_said_to_be_slower_than_those_that_are_drawn(tmp_path: Path):
+    synthetic.write_run(tmp_path / "run")
+    publish_run(tmp_path / "site", run := published_run(tmp_path / "run", Publication()))
+    build_site(tmp_path / "site")
+    page = (tmp_path / "site" / run.place).with_suffix(".html").read_text()
+    assert len(run.servers) == len(result_values(run, "0" * 64)["drawn"]) + 1
+    assert "with the highest throughput are drawn" not in page
 
 
 def test_a_point_of_which_one_trial_is_invalid_is_not_called_invalid(published: PublishedRun):

@@ -353,10 +353,11 @@ def _unranked(run: Run, analysis: Analysis) -> Iterator[tuple[str, str]]:
     curves = {curve.server: curve for curve in analysis.curves}
     for name, facts in analysis.run.servers.items():
         curve = curves.get(name)
-        if facts.status == "missing" or curve is None:
-            yield name, f"it was not found on the machine{_failure(run, name)}"
-        elif not any(at.trials for at in curve.points):
-            yield name, f"no point of it was measured{_failure(run, name)}"
+        failure = _failure(run, name)
+        if facts.status == "missing" and not failure:
+            yield name, "it was not found on the machine"
+        elif curve is None or not any(at.trials for at in curve.points):
+            yield name, f"no point of it was measured{failure}"
         elif not any(at.usable for at in curve.points):
             reason = next((at.invalid_because for at in curve.points if at.invalid_because), None)
             yield name, f"no point is valid: {reason or 'see its verdicts'}"

@@ -103,7 +103,7 @@ def _why_lost(new: Analysis, server: str, point: Point) -> Why | None:
     facts = new.run.servers.get(server)
     if facts is None:
         return _uncoded("the new run has no server of this name")
-    if facts.status == "missing":
+    if _is_not_installed(new, server):
         return _uncoded("it is not installed")
     return _why(new, server, point)
 
@@ -113,7 +113,13 @@ def why_unusable(analysis: Analysis, server: str, point: Point) -> str:
     facts = analysis.run.servers.get(server)
     if facts is None:
         return "the run has no server of this name"
-    return "it is not installed" if facts.status == "missing" else _why(analysis, server, point)[1]
+    return "it is not installed" if _is_not_installed(analysis, server) else _why(analysis, server, point)[1]
+
+
+def _is_not_installed(analysis: Analysis, server: str) -> bool:
+    """Say whether a server was not there; one that was, and could not be measured, has failed trials."""
+    has_failed = any(failure.server == server for failure in analysis.failures)
+    return analysis.run.servers[server].status == "missing" and not has_failed
 
 
 def _why(analysis: Analysis, server: str, point: Point) -> Why:

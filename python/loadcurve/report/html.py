@@ -83,6 +83,7 @@ def _own(report: Report, section: Section[Any]) -> dict[str, Any]:
 def _values(report: Report) -> dict[str, Any]:
     """Return what the templates of all sections share."""
     run, servers = report.run, report.run.run.servers
+    failed = {failure.server for failure in run.failures}
     return {
         "content": everything(report),
         "summary_words": lambda: summary_words(report),
@@ -90,6 +91,7 @@ def _values(report: Report) -> dict[str, Any]:
         "run": run,
         "looks": report.looks,
         "missing": {name: server for name, server in servers.items() if server.status == "missing"},
+        "failed": failed,
         "unmeasured": set(servers) - {point.server for point in run.points},
         "cpu_parts": PARTS,
         "absent": units.ABSENT,

@@ -277,7 +277,7 @@ def summary_table(analysis: Analysis) -> Table:
         points = shown.get(name, [])
         if not points:
             reason = (
-                "missing" if server.status == "missing" else "failed" if name in failed else "not measured"
+                "failed" if name in failed else "missing" if server.status == "missing" else "not measured"
             )
             rows.append(_Summary(names[name], name, None, Text(reason, style="dim")))
         for place, at in enumerate(points):

@@ -43,7 +43,7 @@ COLUMNS = (
 )
 """The measures of the table of all points."""
 EMPTY: Mapping[str, str] = MappingProxyType({})
-PROCESSOR = "server_cpu_per_request_s"
+THROUGHPUT, PROCESSOR = "throughput_rps", "server_cpu_per_request_s"
 DRAWN_MAX = 12
 """A chart has at most the curves of this many servers, those with the highest throughput."""
 
@@ -122,6 +122,7 @@ def result_values(
         "lowest_point": text.point(lowest_load(run) or {}),
         "price": price,
         "drawn": drawn,
+        "measured": _measured(run),
         "headings": [
             *(heading(one.name, one.title, one.unit) for one in columns),
             *([price.heading] if price else []),
@@ -192,11 +193,18 @@ def _where_late(at: Sequence[PublishedPoint]) -> str:
     return points_and_trials([one.point for one in at], len(late), len(measured))
 
 
+def _measured(run: PublishedRun) -> int:
+    """Return how many servers have a throughput that can be used."""
+    return len(
+        {one.server for one in run.points if (at := _figure(one, THROUGHPUT)) and at.value is not None}
+    )
+
+
 def _drawn(run: PublishedRun) -> list[str]:
     """Return the servers whose curves are drawn, in the order of the study."""
     peaks: dict[str, float] = {}
     for one in run.points:
-        figure = one.figures.get("throughput_rps")
+        figure = one.figures.get(THROUGHPUT)
         if figure is not None and figure.value is not None:
             peaks[one.server] = max(peaks.get(one.server, 0.0), figure.value)
     fastest = set(sorted(peaks, key=lambda name: -peaks[name])[:DRAWN_MAX])
@@ -310,6 +318,7 @@ def _compared(run: PublishedRun, columns: Sequence[PublishedMeasure]) -> dict[st
         "measures": [one.title for one in columns],
         "better": [one.better for one in columns],
         "unranked": {one.server: one.reason for one in run.unranked},
+        "loads": {name: run.own_load(name) for name in rows if run.own_load(name)},
         "points": list(dict.fromkeys(text.point(one.point) for one in run.points)),
         "order": [*ranked, *(name for name in rows if name not in ranked)],
         "servers": rows,
