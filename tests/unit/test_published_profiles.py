@@ -9,7 +9,7 @@ from loadcurve.analysis.publication import Publication, published_run
 from loadcurve.report.site.build import build_site
 from loadcurve.report.site.profiles import PROFILES_MAX, Place, Profiles, profiles_of
 from loadcurve.result.publication import PublishedRun, publish_run, subject_of
-from loadcurve.result.records import PointRecord
+from loadcurve.result.records import OWN_PROGRAM, PointRecord
 from loadcurve.result.several import SuiteRecord, write_suite
 from loadcurve.result.site_index import IndexedRun, read_index
 from support import synthetic_run as synthetic
@@ -60,6 +60,34 @@ def test_two_studies_of_one_machine_have_a_column_each_and_servers_are_in_the_or
     page = (tmp_path / "index.html").read_text()
     assert "Profiles side by side" in page
     assert "Study 2: throughput, /s" in page
+
+
+def named_web(run: PublishedRun, number: int, entry: str, title: str) -> PublishedRun:
+    """A study in which the first server is called web, and is this one of the catalogue."""
+    first, *others = run.model_dump()["servers"]
+    settings = first["settings"] | {"catalog_entry": entry}
+    first |= {"name": "web", "slug": entry, "title": title, "settings": settings}
+    texts = run.model_dump_json().replace('"server":"nginx"', '"server":"web"')
+    changed = PublishedRun.model_validate_json(texts.replace('"nginx"', '"web"'))
+    return republished(changed, number, servers=[first, *others])
+
+
+def test_servers_of_one_name_that_are_different_ones_have_a_row_each(published: PublishedRun, tmp_path: Path):
+    runs = [
+        named_web(published, 1, "nginx", "nginx"),
+        named_web(published, 2, "caddy", "Caddy"),
+        *(named_web(published, number, OWN_PROGRAM, "mine").with_own_pages() for number in (3, 4)),
+    ]
+    found = profiled(tmp_path, *runs)
+    of_name = [row for row in found.rows if row.name == "web"]
+    assert [(row.slug, row.which, [one is not None for one in row.places]) for row in of_name] == [
+        ("caddy", "Caddy", [False, True, False, False]),
+        ("nginx", "nginx", [True, False, False, False]),
+        ("study-3.web", "(Study 3)", [False, False, True, False]),
+        ("study-4.web", "(Study 4)", [False, False, False, True]),
+    ]
+    [apache] = [row for row in found.rows if row.name == "apache"]
+    assert (apache.which, None in apache.places) == ("", False)
 
 
 def test_a_place_is_that_of_the_studys_own_ranking(published: PublishedRun, tmp_path: Path):

@@ -3,6 +3,7 @@
 A column is one question, and no figure is made of several. Servers stand in the order of their names.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, get_args
@@ -60,6 +61,8 @@ class ProfiledServer:
     """A row; a profile without the server has ``None``."""
 
     name: str
+    which: str
+    """Tells it from other servers of that name, such as ``(A file of 1 KiB)``; nothing of the only one."""
     slug: str
     places: tuple[Place | None, ...]
 
@@ -81,25 +84,32 @@ def profiles_of(runs: Sequence[IndexedRun]) -> Profiles | None:
     machine = runs[-1].machine
     newest = {run.subject: run for run in runs if run.machine.fingerprint == machine.fingerprint}
     studies = sorted(newest.values(), key=lambda run: run.started_at)[-PROFILES_MAX:]
-    named = [{server.name for server in run.servers} for run in studies]
+    named = [set(map(_named, run.servers)) for run in studies]
     shared = any(one & other for place, one in enumerate(named) for other in named[:place])
     if len(studies) < PROFILES_LEAST or not shared:
         return None
     columns = tuple(column for run in studies for column in _columns(run))
-    by_name = [{server.name: server for server in column.run.servers} for column in columns]
-    servers = {server.name: server.slug for run in studies for server in run.servers}
+    by_name = [{_named(server): server for server in column.run.servers} for column in columns]
+    servers = {_named(server): server.title for run in studies for server in run.servers}
+    of_name = Counter(name for name, _ in servers)
     rows = (
         ProfiledServer(
             name,
+            "" if of_name[name] == 1 else title.removeprefix(f"{name} "),
             slug,
             tuple(
-                None if (server := of_run.get(name)) is None else _place(column, server)
+                None if (server := of_run.get((name, slug))) is None else _place(column, server)
                 for column, of_run in zip(columns, by_name, strict=True)
             ),
         )
-        for name, slug in sorted(servers.items())
+        for (name, slug), title in sorted(servers.items())
     )
     return Profiles(machine.name, machine.slug, columns, tuple(rows))
+
+
+def _named(server: IndexedServer) -> tuple[str, str]:
+    """Return what makes a server the same one in two studies: its name there, and the page that it is on."""
+    return server.name, server.slug
 
 
 def _columns(run: IndexedRun) -> Iterator[Profile]:
