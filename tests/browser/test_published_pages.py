@@ -8,8 +8,9 @@ import pytest
 from playwright.sync_api import Browser
 from scipy.stats import t, ttest_rel
 
+from loadcurve.analysis.published_figures import estimates_of_trials
 from loadcurve.report.site.build import build_site
-from loadcurve.result.publication import PublishedRun, publish_run
+from loadcurve.result.publication import PublishedFigure, PublishedRun, publish_run
 from support import synthetic_run as synthetic
 from support.opened_report import OpenReport
 from support.published_pages import two_published_runs
@@ -72,6 +73,76 @@ def test_rows_of_different_machines_are_not_compared(
     page.locator("#second").select_option(index=page.locator("#second option").count() - 1)
     assert "They ran on different machines" in page.locator("#pair").inner_text()
     assert page.locator("#pair table").count() == 0
+
+
+def with_own_load(run: PublishedRun, **options: object) -> PublishedRun:
+    """A run in which the load of apache has other options than the study's."""
+    return run.model_copy(update={"load": run.load | {"servers": {"apache": options}}})
+
+
+def test_two_servers_with_different_loads_are_compared_within_their_run_with_a_caution_and_across_runs_not(
+    open_report: OpenReport, runs: tuple[PublishedRun, PublishedRun], tmp_path: Path
+):
+    first, second = (with_own_load(run, calls=1) for run in runs)
+    for run in (first, second):
+        publish_run(tmp_path, run)
+    build_site(tmp_path)
+    page = open_report(tmp_path / first.place.replace(".json", ".html")).page
+    page.locator("#first").select_option("nginx")
+    page.locator("#second").select_option("apache")
+    words = "nginx and apache had different loads: the ratios compare the loads, too, not only the servers."
+    assert words in page.locator("#pair").inner_text()
+    page.locator("#second").select_option("tiny")
+    assert "different loads" not in page.locator("#pair").inner_text()
+    page = open_report(tmp_path / first.subject / "index.html").page
+    of_first, of_second = (run.place.removesuffix(".json") for run in (first, second))
+    page.locator("#first").select_option(f"{of_first}:nginx")
+    page.locator("#second").select_option(f"{of_second}:apache")
+    assert "They cannot be compared. They had different loads" in page.locator("#pair").inner_text()
+    page.locator("#first").select_option(f"{of_first}:apache")
+    assert page.locator("#pair table").count() == 1
+
+
+def of_two_trials(run: PublishedRun) -> PublishedRun:
+    """A run without its third block, with the intervals that two trials have."""
+    left = [
+        one.model_copy(
+            update={
+                "blocks": one.blocks[:2],
+                "verdicts": one.verdicts[:2],
+                "figures": {
+                    name: figure.model_copy(update={"values": figure.values[:2]})
+                    for name, figure in one.figures.items()
+                },
+            }
+        )
+        for one in run.points
+    ]
+    figures: list[dict[str, PublishedFigure]] = [{} for _ in left]
+    for place, name, found in estimates_of_trials(left):
+        ends = {"value": None, "low": None, "high": None, "n": 0}
+        if found is not None:
+            ends = {"value": found.value, "low": found.low, "high": found.high, "n": found.n}
+        figures[place][name] = left[place].figures[name].model_copy(update=ends)
+    points = [one.model_copy(update={"figures": of}) for one, of in zip(left, figures, strict=True)]
+    return run.model_copy(update={"points": points})
+
+
+def test_the_ratio_of_runs_of_two_trials_has_no_interval_that_other_servers_have_narrowed(
+    open_report: OpenReport, runs: tuple[PublishedRun, PublishedRun], tmp_path: Path
+):
+    first, second = map(of_two_trials, runs)
+    for run in (first, second):
+        publish_run(tmp_path, run)
+    build_site(tmp_path)
+    page = open_report(tmp_path / first.subject / "index.html").page
+    page.locator("#first").select_option(f"{first.place.removesuffix('.json')}:nginx")
+    page.locator("#second").select_option(f"{second.place.removesuffix('.json')}:nginx")
+    assert ratios(page.locator("#pair tbody td").first.inner_text()) == [1]
+    assert (
+        "Of fewer than three trials a ratio of two runs has no interval."
+        in page.locator("#pair").inner_text()
+    )
 
 
 def test_an_entry_is_found_by_its_words(open_report: OpenReport, site: Path):

@@ -44,6 +44,20 @@ def test_versions_are_listed_by_when_they_were_measured_and_drawn_over_the_runs(
     assert [">2026-03-20<" in drawing, ">1.26.3<" in drawing] == [True, True]
 
 
+def test_a_server_is_drawn_over_time_without_another_one_that_had_its_name_in_another_run(folder, tmp_path):
+    first, second = two_published_runs(folder)
+    slugs = {"nginx": "apache", "apache": "nginx"}
+    exchanged = [one.model_copy(update={"slug": slugs.get(one.slug, one.slug)}) for one in second.servers]
+    for run in (first, second.model_copy(update={"servers": exchanged})):
+        publish_run(tmp_path, run)
+    build_site(tmp_path)
+    [course] = server_values("nginx", runs_of(tmp_path))["courses"]
+    assert [name for name, _ in course.lines] == ["nginx", "apache"]
+    # Each of the two names has a figure of the server in one of the runs alone, and so no line between them.
+    lines = re.findall(r'<path class="line" d="([^"]*)"', str(course.charts[0].drawing))
+    assert [("M" in one, "L" in one) for one in lines] == [(True, False)] * 2
+
+
 def test_a_run_of_a_version_that_digested_options_which_are_off_is_joined_with_newer_ones(folder, tmp_path):
     first, second = two_published_runs(folder)
     earlier = first.model_copy(update={"conditions": first.conditions_before[-1], "conditions_before": []})

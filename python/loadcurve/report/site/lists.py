@@ -222,12 +222,14 @@ def over_time(
     names: Sequence[str] = (),
     places: Sequence[str] = (),
     *,
+    slug: str | None = None,
     least: int = OVER_TIME_LEAST,
     tags: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Chart]:
     """Return charts of servers along runs of one machine and the same load, where there are enough.
 
-    They are of all servers unless they have ``names``, and the places are days unless they have ``places``.
+    They are of all servers unless they have ``names``, and then of those with the ``slug`` alone. The places
+    are days unless they have ``places``.
     ``tags`` are for the filter by language.
     """
     if len(runs) < least:
@@ -244,7 +246,7 @@ def over_time(
             Line(
                 name,
                 looks[name],
-                tuple(Mark.of(_figure(run, name, measure), factor) for run in runs),
+                tuple(Mark.of(_figure(run, name, slug, measure), factor) for run in runs),
                 tags.get(name),
             )
             for name in names
@@ -256,8 +258,10 @@ def over_time(
     return found
 
 
-def _figure(run: IndexedRun, name: str, measure: str) -> Headline | None:
-    return next((one.figures.get(measure) for one in run.servers if one.name == name), None)
+def _figure(run: IndexedRun, name: str, slug: str | None, measure: str) -> Headline | None:
+    """Return a figure of a server; of a slug, because another run may have another server of that name."""
+    named = (one for one in run.servers if one.name == name and slug in {None, one.slug})
+    return next((one.figures.get(measure) for one in named), None)
 
 
 def _compared(runs: Sequence[IndexedRun]) -> dict[str, Any]:
@@ -274,6 +278,7 @@ def _compared(runs: Sequence[IndexedRun]) -> dict[str, Any]:
                 "machine": run.machine.name,
                 "fingerprint": run.machine.fingerprint,
                 "conditions": run.conditions,
+                "load": server.load,
                 "version": run.loadcurve_version,
                 "point": text.point(server.point),
                 "unranked": server.unranked,

@@ -143,7 +143,7 @@ def _courses(runs: Sequence[IndexedRun], slug: str) -> Iterator[Course]:
             f"{run.started_at[:10]}\n{' / '.join(dict.fromkeys(one.version or '' for one in servers))}"
             for run, servers in zip(found, of_runs, strict=True)
         ]
-        charts = over_time(found, names, places, least=RUNS_OVER_TIME_LEAST)
+        charts = over_time(found, names, places, slug=slug, least=RUNS_OVER_TIME_LEAST)
         if charts:
             looks = appearances(names)
             lines = tuple((name, looks[name]) for name in names)

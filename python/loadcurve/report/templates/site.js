@@ -85,6 +85,9 @@ function keepFilters(filters) {
 const filters = document.querySelector(".filters");
 if (filters !== null) keepFilters(filters);
 
+/** Of fewer trials the ratio of two runs has no interval. */
+const TRIALS_LEAST = 3;
+
 /** The quantile of Student's t for a 95 % interval, by degrees of freedom, which need not be whole. */
 function studentQuantile(degrees) {
   const quantiles = JSON.parse(document.getElementById("t-quantiles").textContent);
@@ -104,10 +107,13 @@ function pairedRatio(logarithms) {
   return { ratio: Math.exp(mean), low: Math.exp(mean - half), high: Math.exp(mean + half) };
 }
 
-/** A ratio of figures of two runs, each with an interval over its own trials (Welch, 1947). */
+/**
+ * A ratio of figures of two runs, each with an interval over its own trials (Welch, 1947). The interval of two
+ * trials borrows from those of other servers, so that it does not say how far they spread themselves.
+ */
 function independentRatio([value, low, high, n], [otherValue, otherLow, otherHigh, otherN]) {
   const logarithm = Math.log(value / otherValue);
-  if (low === null || otherLow === null || n < 2 || otherN < 2 || low <= 0 || otherLow <= 0) {
+  if (low === null || otherLow === null || n < TRIALS_LEAST || otherN < TRIALS_LEAST || low <= 0 || otherLow <= 0) {
     return { ratio: Math.exp(logarithm), low: null, high: null };
   }
   const error = (from, to, trials) => Math.log(to / from) / 2 / studentQuantile(trials - 1);
@@ -183,9 +189,12 @@ function withinRun(data, first, second) {
     known.map(([point, ratios]) => [point, ...ratios.map((one, place) => ratioCell(one, data.better[place]))]),
     [first, second],
   );
-  const cautions = [first, second].filter((name) => name in data.unranked);
+  const unranked = [first, second].filter((name) => name in data.unranked);
+  const [load, otherLoad] = [first, second].map((name) => JSON.stringify(data.loads[name] ?? {}));
+  const words = `${first} and ${second} had different loads: the ratios compare the loads, too, not only the servers.`;
   return [
-    ...cautions.map((name) => marked("p", "notice", `${name} is in no ranking: ${data.unranked[name]}`)),
+    ...(load === otherLoad ? [] : [marked("p", "notice", words)]),
+    ...unranked.map((name) => marked("p", "notice", `${name} is in no ranking: ${data.unranked[name]}`)),
     marked("p", "", `${first} over ${second}. Each ratio has its own 95 % interval.`),
     ...table,
   ];
@@ -193,7 +202,8 @@ function withinRun(data, first, second) {
 
 /** Why two rows cannot be compared; nothing where they can. */
 function incomparable(a, b) {
-  if (a.conditions !== b.conditions) return "They had different loads or content.";
+  const [load, otherLoad] = [a, b].map((row) => JSON.stringify(row.load));
+  if (a.conditions !== b.conditions || load !== otherLoad) return "They had different loads or content.";
   if (a.fingerprint === null || b.fingerprint === null) return "The machine of one of them is unknown.";
   if (a.fingerprint !== b.fingerprint) return `They ran on different machines: ${a.machine}, and ${b.machine}.`;
   if (a.point !== b.point) return `Their highest throughputs are at different points: ${a.point}, and ${b.point}.`;
@@ -214,8 +224,10 @@ function acrossRuns(data, first, second) {
       ? "Both are of one run, whose page compares them by pairs."
       : "They were measured at different times, and not in turn: what else changed in between is part of the ratio.";
   const versions = a.version === b.version ? [] : [marked("p", "notice", "They were measured by different versions of Loadcurve.")];
+  const few = [a, b].some((row) => row.figures.some((figure) => figure !== null && figure[3] < TRIALS_LEAST));
+  const note = few ? " Of fewer than three trials a ratio of two runs has no interval." : "";
   const table = tableOf(["", ...data.measures], [["ratio", ...cells]], [a.name, b.name]);
-  return [...versions, marked("p", "", `${a.name} over ${b.name}, at ${a.point}. ${words}`), ...table];
+  return [...versions, marked("p", "", `${a.name} over ${b.name}, at ${a.point}. ${words}${note}`), ...table];
 }
 
 /** Let a pair be chosen, show its comparison with a link to it, and follow such a link. */
