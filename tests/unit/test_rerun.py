@@ -205,6 +205,30 @@ def test_another_load_than_the_published_files_is_named_by_its_option(tmp_path):
     assert "Reproduced, but the load or its content is another one" in words(rerun)
 
 
+def with_own_loads(folder: Path, calls: int, *left: str) -> Path:
+    """A run of these servers, in which the loads of apache and tiny have options of their own."""
+    record = synthetic.run_record()
+    servers = {name: dict(record.study.get("servers", {}).get(name, {})) for name in record.servers}
+    servers["apache"]["load"], servers["tiny"]["load"] = {"calls": calls}, {"calls": 5}
+    measured = {name: one for name, one in record.servers.items() if not left or name in left}
+    record = record.model_copy(update={"study": record.study | {"servers": servers}, "servers": measured})
+    records = [one for one in synthetic.trial_records(record) if one.server in measured]
+    return synthetic.write_run(folder, record, records)
+
+
+@pytest.mark.parametrize(("rows", "calls", "is_other"), [
+    (["nginx"], 7, False), (["apache"], 7, False), (["nginx", "apache"], 7, False), (["apache"], 9, True),
+])  # fmt: skip
+def test_the_loads_of_servers_that_are_not_measured_again_are_no_difference(rows, calls, is_other, tmp_path):
+    folder = with_own_loads(tmp_path / "base", 7)
+    new = analyse(read_run(with_own_loads(tmp_path / "new", calls, *rows)))
+    published = published_run(folder, Publication())
+    assert published.own_load("apache") == {"calls": 7}
+    for found in (judge_published(published, new, 0.1), judge_rerun(analyse(read_run(folder)), new, 0.1)):
+        assert [one.name for one in found.conditions] == (["servers.apache.calls"] if is_other else [])
+        assert ("the load or its content is another one" in words(found)) == is_other
+
+
 def test_an_option_that_the_publishing_version_did_not_know_is_no_difference_where_it_is_off(tmp_path):
     run = published_run(analysed_folder(tmp_path / "base"), Publication())
     new = analysed(tmp_path / "new")

@@ -17,6 +17,7 @@ from loadcurve.analysis.rerun_differences import (
     OtherServer,
     of_conditions,
     of_servers,
+    of_servers_measured,
     what_differs,
 )
 from loadcurve.analysis.rerun_shapes import Shape, shapes_between
@@ -157,7 +158,9 @@ def judge_rerun(base: Analysis, new: Analysis, margin: float) -> Rerun:
     assessing the equivalence of average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics 15
     (1987).
     """
-    return _judged(RerunBase.of_run(base), new, compare_runs(base, new), margin)
+    return _judged(
+        RerunBase.of_run(base), new, compare_runs(of_servers_measured(base, new.run.servers), new), margin
+    )
 
 
 def judge_published(published: PublishedRun, new: Analysis, margin: float) -> Rerun:

@@ -4,7 +4,8 @@ Figures that are "reproduced" by another version of a server say something else 
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from loadcurve.analysis.analysis import Analysis
@@ -69,6 +70,7 @@ def of_conditions(published: PublishedRun, new: Analysis) -> tuple[ConditionDiff
     off on one side and that the other lacks is one that the version there did not know: it is no difference.
     """
     load, content = (new.run.conditions[name] for name in ("load", "content"))
+    load = _with_loads_of_others(load, published, new.run.servers)
     found: list[ConditionDifference] = []
     if published.conditions not in _digests(load, content):
         options = [
@@ -90,6 +92,24 @@ def of_conditions(published: PublishedRun, new: Analysis) -> tuple[ConditionDiff
     if versions[0] != versions[1]:
         found.append(ConditionDifference("loadcurve_version", *versions, "generator"))
     return tuple(found)
+
+
+def _with_loads_of_others(
+    load: Mapping[str, Any], published: PublishedRun, measured: Collection[str]
+) -> Mapping[str, Any]:
+    """Return a load with those that the published file has for servers that were not to be measured again."""
+    unmeasured = (one.name for one in published.servers if one.name not in measured)
+    others = {name: own for name in unmeasured if (own := published.own_load(name))}
+    return {**load, "servers": {**others, **load.get("servers", {})}} if others else load
+
+
+def of_servers_measured(base: Analysis, measured: Collection[str]) -> Analysis:
+    """Return the analysis of a run with the loads of these of its servers alone among its conditions."""
+    load = dict(base.run.conditions["load"])
+    own = load.get("servers") or {}
+    load["servers"] = {name: one for name, one in own.items() if name in measured}
+    conditions = base.run.conditions | {"load": load}
+    return replace(base, run=replace(base.run, conditions=conditions)) if own else base
 
 
 def _digests(load: Mapping[str, Any], content: Mapping[str, Any]) -> tuple[str, ...]:
