@@ -6,7 +6,7 @@ from loadcurve.explain.all import findings
 from loadcurve.result.folder import read_run
 from support import requests_run
 from support import synthetic_database_run as databases
-from support.explained_run import CONNECTIONS, Data, found
+from support.explained_run import CONNECTIONS, Data, Planted, distribution_of, found
 
 
 def several(record: Data, latency_ms: dict[str, float], **changes: object) -> None:
@@ -55,6 +55,34 @@ def test_two_slow_requests_of_five_are_one_finding():
 )
 def test_where_requests_differ_little_or_most_are_slow_nothing_is_found(latency_ms):
     assert found(lambda record, *_: several(record, latency_ms)) == {}
+
+
+def test_medians_of_few_answers_are_chance_and_make_no_request_slow():
+    def planted(answers: int) -> Planted:
+        latency_ms = {"GET /json": 1.0, "GET /": 2.0, "POST /echo": 50.0}
+        # The last one has a fifth of all answers.
+        each = requests_run.operations(5 * answers, latency_ms)
+        return lambda record, *_: record["load"].update(operations=each)
+
+    assert found(planted(29)) == {}
+    assert set(found(planted(30))) == {"slow_request"}
+
+
+def test_requests_are_alike_of_which_about_half_the_answers_are_slow():
+    def plant(record: Data, *_: float) -> None:
+        # 51 of 100 answers to one take 40 ms, and 49 of 100 to the other.
+        record["load"]["operations"] = [
+            {
+                "operation": label,
+                "answered": 100,
+                "ok": 100,
+                "failed": 0,
+                "latency_ms": distribution_of([2.0] * (100 - slow) + [40.0] * slow),
+            }
+            for label, slow in (("GET /a", 51), ("GET /b", 49))
+        ]
+
+    assert found(plant) == {}
 
 
 def test_kinds_of_operations_on_a_database_are_no_requests(tmp_path):

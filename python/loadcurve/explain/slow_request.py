@@ -16,7 +16,8 @@ CODE = FindingCode(
     "slow_request",
     title="One request is much slower than the others",
     seen_where="web servers, several requests: the median latency of one, or of at most half of them, is at "
-    "least 3 times that of the slowest of the others, and 1 ms more",
+    "least 3 times that of the slowest of the others, and 1 ms more; its mean is at least twice as long, and "
+    "each request has 30 answers",
     because="what waits for the same connections and CPUs waits alike, so a multiple is what the server does "
     "for this request; where the server is overloaded, all are slow and the ratio vanishes",
 )
@@ -24,6 +25,12 @@ CODE = FindingCode(
 SLOW_FACTOR = 3.0
 SLOW_MS = 1.0
 """Answers that are longer, or are made with a few calls more, differ by less."""
+MEAN_FACTOR = 2.0
+"""Where half of the answers are slow, whichever request they are to, it is chance on which side a median
+lies, and the means are alike."""
+ANSWERS_MIN = 30
+"""With fewer answers chance makes the medians of two requests so far apart that are alike: with exponential
+times in one of 50 loads of 20 answers to each, in one of 5 of 6, and in one of 250 of 30."""
 SLOW_SHARE = 0.5
 """Where more of the requests than this are slow, it is the others that are fast."""
 MOST_NAMED = 3
@@ -50,12 +57,17 @@ def _p50_ms(one: Operation) -> float:
     return one.latency_ms.p50 or 0.0
 
 
+def _mean_ms(one: Operation) -> float:
+    return one.latency_ms.mean or 0.0
+
+
 def _slow(record: PointRecord) -> Slow | None:
     """Return the requests above the widest step between two medians, if that is wide enough."""
     load = record.load
     if load.load.kind.by_operation:
         return None
-    known = [one for one in operations_of(load) if one.latency_ms.p50 is not None]
+    requests = operations_of(load)
+    known = [one for one in requests if one.answered >= ANSWERS_MIN and one.latency_ms.p50 is not None]
     ordered = sorted(known, key=_p50_ms, reverse=True)
     steps = [
         (_p50_ms(above) / max(_p50_ms(below), 1e-6), place)
@@ -66,7 +78,9 @@ def _slow(record: PointRecord) -> Slow | None:
     if factor < SLOW_FACTOR:
         return None
     slow = ordered[:place]
-    return Slow(slow, ordered[place], _part(slow, ordered, _sum_ms), _part(slow, ordered, _answered))
+    if any(_mean_ms(one) < MEAN_FACTOR * _mean_ms(ordered[place]) for one in slow):
+        return None
+    return Slow(slow, ordered[place], _part(slow, requests, _sum_ms), _part(slow, requests, _answered))
 
 
 def _part(some: list[Operation], of_all: list[Operation], figure: Callable[[Operation], float]) -> float:
@@ -79,7 +93,7 @@ def _answered(one: Operation) -> float:
 
 
 def _sum_ms(one: Operation) -> float:
-    return one.answered * (one.latency_ms.mean or 0.0)
+    return one.answered * _mean_ms(one)
 
 
 def _explain(_: Subject, seen: Sequence[Observation[Slow]]) -> Explanation:
