@@ -22,6 +22,12 @@ _ENDS = {
     "num_connections": "connections_total",
 }
 _MODELS = {"closed": "a closed loop", "open": "requests at a fixed rate", "sessions": "sessions"}
+_EXPECTED = {
+    "closed": "a closed loop, without a rate",
+    "open": "a rate",
+    "sessions": "sessions, by a connection rate",
+}
+"""The models as a study asks for them, and as the command does, which has no word for them."""
 
 
 def require_exact(tool: Tool, load: Load, scheme: Scheme, authority: str | None = None) -> None:
@@ -69,7 +75,7 @@ def _model(name: str, can: Abilities, load: HttpLoad) -> Iterator[tuple[str, str
     if isinstance(load, RecordedLoad):
         yield "arrivals", f"{name} cannot send requests at the times at which they were recorded"
     if load.model not in can.models:
-        known = ", ".join(f'"{model}"' for model in can.models)
+        known = " or ".join(_EXPECTED[model] for model in can.models)
         yield "model", f"{name} has no {_without_article(_MODELS[load.model])}; expected {known}"
     if isinstance(load, OpenLoad | SessionsLoad):
         rate = load.rate_rps if isinstance(load, OpenLoad) else load.connection_rate_cps
