@@ -125,8 +125,8 @@ pub(crate) type OverQuic = Http3;
 
 /// How this side speaks it.
 pub(crate) const QUIC: OwnQuic = OwnQuic {
-    congestion_control: quic::connection::CONGESTION_CONTROL,
-    initial_window_bytes: quic::connection::INITIAL_WINDOW_BYTES,
+    congestion_control: quic::congestion::CONGESTION_CONTROL,
+    initial_window_bytes: quic::congestion::INITIAL_WINDOW_BYTES,
     packets_per_ack: quic::connection::PACKETS_PER_ACK,
     ack_delay_ms: quic::connection::ACK_DELAY_MS,
     table_bytes: quic::TABLE_BYTES as u64,

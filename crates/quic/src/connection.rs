@@ -16,7 +16,6 @@ use bytes::{Bytes, BytesMut};
 use loadcurve_tls::{Client, QuicOutcome};
 use loadcurve_wire::{Announced, DatagramBytes, Moment, QuicCounts};
 pub use quinn_proto::Incoming;
-use quinn_proto::congestion::CubicConfig;
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint, EndpointConfig,
@@ -24,15 +23,12 @@ use quinn_proto::{
     StreamId, TokenMemoryCache, TokenStore, TransportConfig, VarInt, WriteError,
 };
 
+use crate::congestion;
 use crate::connection_ids::{Number, Numbered};
 use crate::handshake::{Handshake, Seen};
 
 /// Datagrams that one call hands over at most: no more than 64 KiB of the usual sizes, which the kernel takes at once.
 const DATAGRAMS_PER_TRANSMIT: usize = 40;
-/// How congestion is controlled, by the name that it has elsewhere.
-pub const CONGESTION_CONTROL: &str = "cubic";
-/// How much is sent before anything is acknowledged: ten datagrams of the least length (RFC 9002 §7.2).
-pub const INITIAL_WINDOW_BYTES: u64 = 12_000;
 /// With how many packets that ask for one an acknowledgement is sent at once (RFC 9000 §13.2.2).
 pub const PACKETS_PER_ACK: u32 = 2;
 /// For how long one is kept back at most otherwise.
@@ -60,10 +56,8 @@ pub struct Windows {
 impl Windows {
     fn transport(&self) -> TransportConfig {
         let mut transport = TransportConfig::default();
-        let mut congestion = CubicConfig::default();
-        congestion.initial_window(INITIAL_WINDOW_BYTES);
         transport
-            .congestion_controller_factory(Arc::new(congestion))
+            .congestion_controller_factory(Arc::new(congestion::Control::default()))
             .stream_receive_window(self.stream_bytes.into())
             .receive_window(self.connection_bytes.into())
             .send_window(self.unacknowledged_bytes.into())
@@ -560,7 +554,7 @@ impl Connection {
         QuicCounts {
             packets_sent: stats.path.sent_packets,
             packets_lost: stats.path.lost_packets,
-            congestion_events: stats.path.congestion_events,
+            congestion_events: congestion::events(self.inner.congestion_state()),
             black_holes: stats.path.black_holes_detected,
             datagrams_sent: stats.udp_tx.datagrams,
             datagrams_received: stats.udp_rx.datagrams,

@@ -75,7 +75,7 @@ pub struct QuicCounts {
     pub packets_sent: u64,
     /// Of those: found lost. One that was late, and not lost, counts, too.
     pub packets_lost: u64,
-    /// How often the loss of packets was taken for congestion.
+    /// How often losses were taken for congestion, and less was sent (RFC 9002 §7.3.2).
     pub congestion_events: u64,
     /// How often packets of a length that had arrived before were all lost.
     pub black_holes: u64,

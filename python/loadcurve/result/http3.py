@@ -79,7 +79,10 @@ class QuicCongestion(Record):
     initial_window_bytes: Count
     is_paced: bool
     events: Count
-    """How often the client took a loss for congestion."""
+    """How often the client took losses for congestion, and sent less.
+
+    What was sent before that, and is found lost later, is of the same event (RFC 9002, section 7.3.2).
+    """
     black_holes: Count
     """How often the path stopped carrying packets of a length that it had carried."""
     server_control: str | None
