@@ -147,7 +147,7 @@ pub struct Sockets {
     pub receive_buffer_granted_bytes: Option<Range>,
     pub send_buffer_asked_bytes: u64,
     pub send_buffer_granted_bytes: Option<Range>,
-    /// Those of the server's port, on its machine.
+    /// Those that take what is sent to the server's address, where it runs on this machine.
     pub of_server: Option<u64>,
 }
 
@@ -273,7 +273,7 @@ pub(crate) fn summary(
 /// What is not known, and why.
 fn unknown(sees_server: bool, has_memory: bool) -> Vec<Unknown> {
     const ELSEWHERE: &str = "the server's UDP sockets were not seen: they are on another machine or in another network \
-                             namespace, or several loads followed one another";
+                             namespace, were closed before the end of the load, or several loads followed one another";
     let all = [
         (
             true,

@@ -130,7 +130,10 @@ pub(crate) fn one_delivery<E: HttpExchange<Carrier: Transport> + 'static>(
 /// The sockets at which the server of a load takes datagrams, where it takes any on this machine.
 fn server_sockets(plan: &HttpLoad) -> Option<ServerSockets> {
     (plan.work.http == HttpVersion::Http3).then_some(())?;
-    ServerSockets::at(plan.work.address.tcp()?)
+    let work = &plan.work;
+    let addresses: Vec<_> =
+        std::iter::once(work.address.tcp()?).chain(work.way.other_addresses.clone()).collect();
+    ServerSockets::at(&addresses)
 }
 
 /// The share of a load that this process carries out.

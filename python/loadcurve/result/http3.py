@@ -159,7 +159,7 @@ class UdpSockets(Record):
     send_buffer_asked_bytes: Count
     send_buffer_granted_bytes: NumberRange | None
     of_server: Count | None
-    """Those of the server's port, on this machine."""
+    """Those that take what is sent to the server's address, on this machine."""
 
 
 class DatagramCalls(Record):
