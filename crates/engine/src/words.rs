@@ -25,6 +25,9 @@ pub(crate) fn rate(per_second: f64) -> String {
 
 /// A share as a percentage with two significant digits or its whole ones, as `loadcurve.units.percent` writes it.
 pub(crate) fn percentage(part: u64, whole: u64) -> String {
+    if part == 0 {
+        return "0 %".into();
+    }
     let percent = 100.0 * part as f64 / whole as f64;
     if percent < 0.01 {
         return "less than 0.01 %".into();
@@ -75,9 +78,9 @@ mod tests {
 
     #[test]
     fn a_share_has_two_digits_and_is_never_rounded_to_nothing() {
-        let shares = [(1, 2), (1, 40), (1, 300), (1, 3_000), (1, 100_000)];
+        let shares = [(0, 7), (1, 2), (1, 40), (1, 300), (1, 3_000), (1, 100_000)];
         let shown = shares.map(|(part, whole)| percentage(part, whole));
-        assert_eq!(shown, ["50 %", "2.5 %", "0.33 %", "0.033 %", "less than 0.01 %"]);
+        assert_eq!(shown, ["0 %", "50 %", "2.5 %", "0.33 %", "0.033 %", "less than 0.01 %"]);
         let at_steps = [9, 996, 9_960, 99_600, 99_500].map(|part| percentage(part, 100_000));
         assert_eq!(at_steps, ["less than 0.01 %", "1.0 %", "10 %", "100 %", "100 %"]);
     }

@@ -13,8 +13,8 @@ from loadcurve.units import whole_percent
 CODE = FindingCode(
     "early_data_not_accepted",
     title="Less early data was accepted than the load asked for",
-    seen_where="over HTTP/3, of at least 20 handshakes that resumed a session, the share of those with "
-    "accepted early data was more than 5 points below the one that was asked for",
+    seen_where="over HTTP/3, of at least 20 handshakes that offered to resume a session, the share of those "
+    "with accepted early data was more than 5 points below the one that was asked for",
     because="a request that is not accepted early waits for the handshake, and is then sent again",
 )
 
@@ -24,7 +24,7 @@ TOLERANCE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Early:
-    """The handshakes of one record that resumed a session."""
+    """The handshakes of one record that resumed a session, or offered to and sent early data."""
 
     asked: float
     accepted: int
@@ -62,8 +62,8 @@ def _explain(subject: Subject, seen: Sequence[Observation[Early]]) -> Explanatio
         weight="explains",
         certainty="likely",
         seen=f"{subject.name} accepted early data in {worst.accepted:,} of {worst.total:,} handshakes that "
-        f"resumed a session; the load asked for it in {whole_percent(worst.asked)} of them. It refused "
-        f"{worst.refused:,}.",
+        f"offered to resume a session; the load asked for it in {whole_percent(worst.asked)} of them. "
+        f"It refused {worst.refused:,}.",
         evidence=[
             *ranged("share that was asked for", "share", [one.asked for one in details]),
             *ranged("handshakes with accepted early data", "", [one.accepted for one in details]),

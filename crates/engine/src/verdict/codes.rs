@@ -187,8 +187,8 @@ table! {
     }
     EarlyDataNotAccepted {
         code: "early_data_not_accepted", origin: Some(Origin::Server),
-        meaning: "over HTTP/3: share of accepted early data (0-RTT) among at least 20 handshakes that resumed a session, \
-        below the share that was asked for",
+        meaning: "over HTTP/3: share of accepted early data (0-RTT) among at least 20 handshakes that offered to resume a \
+        session, below the share that was asked for",
         suspect: Some("by more than 5 points"),
     }
     GeneratorLate {

@@ -83,7 +83,8 @@ impl Resumption {
     }
 }
 
-/// The handshakes of QUIC that resumed a session, warm-up included, and what was asked of them.
+/// The handshakes of QUIC that offered to resume a session and sent early data or resumed it, warm-up included, and what was
+/// asked of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EarlyData {
     /// The share of them whose first requests were to leave before the end.
@@ -121,7 +122,7 @@ impl Verdict {
     pub(super) fn judge_early_data(&mut self, evidence: &Evidence) {
         let Some(early) = evidence.early_data.filter(|early| !early.is_reached()) else { return };
         let text = format!(
-            "less early data was accepted than the load asked for: in {} of {} handshakes that resumed a session ({}) \
+            "less early data was accepted than the load asked for: in {} of {} handshakes that offered to resume a session ({}) \
              instead of {} %; the server refused it in {}, and in {} none was sent, because the ticket allowed none or no \
              request was due; turn on early data in the server, or ask for none",
             grouped(early.accepted),

@@ -559,6 +559,10 @@ fn early_data_accepted_more_than_five_points_below_the_share_that_was_asked_for_
     let parts =
         ["449 of 1,000 handshakes", "(45 %) instead of 50 %", "refused it in 20", "in 531 none was sent"];
     assert_says(&fewer, Code::EarlyDataNotAccepted, &parts);
+    // A server that no longer knows the sessions resumes none, and refuses what came early with its offer.
+    let none = of(1.0, 0, 47, 0);
+    let parts = ["in 0 of 47 handshakes that offered to resume a session (0 %) instead of 100 %"];
+    assert_says(&none, Code::EarlyDataNotAccepted, &parts);
 }
 
 #[test]
