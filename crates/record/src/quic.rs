@@ -152,7 +152,7 @@ pub struct Quic {
     pub goaways: u64,
     /// Requests that a server has not looked at.
     pub requests_rejected: u64,
-    /// How often requests waited because a server had not allowed further streams yet.
+    /// How often a connection had begun all streams that the server had allowed so far.
     pub stream_limits_met: u64,
     pub ends: QuicEnds,
     pub datagrams: DatagramCounts,

@@ -19,7 +19,7 @@ pub struct Http3Counts {
     pub was_announced_to_end: bool,
     /// Requests that the server has not looked at, by what it has said of their streams or of its end.
     pub requests_rejected: u64,
-    /// How often requests could not begin because the server had not allowed further streams yet.
+    /// How often all streams had begun that the server had allowed so far, whether a request was due then or not.
     pub stream_limits_met: u64,
     /// How it has ended without this side, where it has.
     pub end: Option<QuicEnd>,

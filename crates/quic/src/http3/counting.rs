@@ -47,7 +47,7 @@ impl Counting {
         self.fresh.announced = connection.announced().unwrap_or_default();
     }
 
-    /// No further request can begin, for the server has not allowed one yet.
+    /// No further request can begin now, for the server has not allowed one yet.
     pub(super) fn met_stream_limit(&mut self) {
         self.fresh.stream_limits_met += 1;
     }
