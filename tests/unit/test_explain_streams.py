@@ -30,7 +30,7 @@ def test_the_finding_says_how_many_requests_waited_and_how_much_of_the_latency_t
     [finding] = found(plant).values()
     # 920 waits of 3 ms in 1,000 latencies of 4 ms: 2,760 of 4,000 ms.
     assert evidence(finding)["part of all latency that is this wait"] == 2_760 / 4_000
-    assert "up to 92 % of the requests, 920 of them, waited for a stream" in finding.seen
+    assert "up to 92 % of the requests waited for a stream, 920 times in all" in finding.seen
     assert "which made 69 % of all latency" in finding.seen
 
 
@@ -47,9 +47,15 @@ def test_requests_that_never_got_a_stream_are_a_part_of_all_that_were_taken_up()
     finding = found(plant)["streams_limited"]
     assert evidence(finding)["requests that waited for a stream"] == 1.0
     assert "allowed 1 stream per connection" in finding.seen
-    assert finding.seen.endswith("up to 100 % of the requests, 1,000 of them, waited for a stream.")
+    assert finding.seen.endswith("up to 100 % of the requests waited for a stream, 1,000 times in all.")
     # How much of the latencies of those 100 were waits is not known.
     assert "part of all latency that is this wait" not in evidence(finding)
+
+
+def test_requests_that_have_moved_and_waited_twice_are_no_more_than_there_were():
+    finding = found(lambda record, *_: limit(record, [3.0] * 1080))["streams_limited"]
+    assert evidence(finding)["requests that waited for a stream"] == 1.0
+    assert "up to 100 % of the requests waited for a stream, 1,080 times in all" in finding.seen
 
 
 def test_a_limit_that_was_zero_at_first_is_a_range():
@@ -78,7 +84,7 @@ def test_requests_over_http3_that_wait_for_fewer_streams_than_were_asked_for_are
     [finding] = found(lambda record, *_: limit_quic(record, 8)).values()
     assert (finding.code, finding.certainty) == ("streams_limited", "shown")
     assert "allowed 8 streams per connection, and the load requested 100" in finding.seen
-    assert "920 of them, waited for a stream, which made 69 % of all latency" in finding.seen
+    assert "waited for a stream, 920 times in all, which made 69 % of all latency" in finding.seen
     assert "http3_max_concurrent_streams" in finding.advice
     assert "HTTP/2" not in finding.cause + finding.advice
 

@@ -286,7 +286,7 @@ def test_a_limit_on_streams_is_shown_with_what_was_requested_and_how_many_waited
     first = next(number for number, line in enumerate(lines) if line.startswith("HTTP/2"))
     assert [line.rstrip() for line in lines[first : first + 2]] == [
         f"HTTP/2       {said} streams allowed per connection, 100 requested",
-        "             400 requests waited for a stream, 3.000 ms (p50)",
+        "             400 waits for a stream, 3.000 ms (p50)",
     ]
 
 

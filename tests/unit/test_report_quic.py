@@ -109,7 +109,7 @@ def test_one_load_says_how_few_streams_the_server_allowed_and_how_many_requests_
     lines = list(quic_lines(Http3Result.model_validate(result), 8))
     assert lines[0] == "1 full handshake"
     assert "2 to 100 streams allowed per connection at first, 8 requested" in lines
-    assert "38 requests waited for a stream, 70.0 ms (p50)" in lines
+    assert "38 waits for a stream, 70.0 ms (p50)" in lines
     as_allowed = list(quic_lines(Http3Result.model_validate(result), 2))
     assert not any("requested" in line for line in as_allowed)
 

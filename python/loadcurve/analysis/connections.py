@@ -80,7 +80,7 @@ class Streams:
     allowed: Range | None
     """``None`` where the server has set no limit."""
     waited: int
-    """Measured requests that waited for a stream."""
+    """How often measured requests waited for a stream; one that has moved may have waited twice."""
     wait_p50_ms: Range | None
     refused: int
     moved: int

@@ -150,8 +150,8 @@ def _explain_limited(subject: Subject, seen: Sequence[Observation[Limited]]) -> 
         weight="explains",
         certainty="shown",
         seen=f"{subject.name} allowed {streams} per connection, and the load requested {asked:,}: up "
-        f"to {whole_percent(most.waited_share)} of the requests, {most.waits_ms.known_count:,} "
-        f"of them, waited for a stream{cost}.",
+        f"to {whole_percent(most.waited_share)} of the requests waited for a stream, "
+        f"{most.waits_ms.known_count:,} times in all{cost}.",
         evidence=[
             *ranged("streams allowed per connection", "", [one.max for one in known]),
             *ranged("streams requested", "", [one.streams for one in details]),

@@ -140,7 +140,7 @@ def _waits(one: ConnectionsOfServer) -> str:
     if one.streams is None or not one.streams.waited:
         return ""
     median = one.streams.wait_p50_ms
-    return f"{units.plural(one.streams.waited, 'request')} waited for a stream" + (
+    return f"{units.plural(one.streams.waited, 'wait')} for a stream" + (
         f", median {_range(median)} ms" if median is not None else ""
     )
 

@@ -344,7 +344,7 @@ def _http2(http2: Http2Result, streams: int) -> str:
     if http2.streams_allowed is not None and http2.connections_limited:
         facts.append(f"{http2.streams_allowed} streams allowed per connection, {streams:,} requested")
         wait = "" if waits.p50 is None else f", {milliseconds(waits.p50)} ms (p50)"
-        facts.append(f"{waits.count:,} requests waited for a stream{wait}")
+        facts.append(f"{plural(waits.known_count, 'wait')} for a stream{wait}")
     if http2.streams_refused:
         facts.append(f"{plural(http2.streams_refused, 'stream')} refused")
     if http2.connections_ended:

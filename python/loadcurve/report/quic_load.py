@@ -52,7 +52,7 @@ def _streams(allowed: QuicStreams, requested: int) -> Iterator[str]:
         yield f"{allowed.allowed_at_first} streams allowed per connection at first, {requested:,} requested"
     if waited := allowed.wait_ms.known_count:
         wait = "" if allowed.wait_ms.p50 is None else f", {milliseconds(allowed.wait_ms.p50)} ms (p50)"
-        yield f"{plural(waited, 'request')} waited for a stream{wait}"
+        yield f"{plural(waited, 'wait')} for a stream{wait}"
 
 
 def left_behind(answers: int) -> str:
