@@ -249,6 +249,9 @@ class Bytes(Record):
     """
 
     sent: Count | None
+    """What requests were written as. Of a body that the server did not want to its end, a part may
+    have stayed in buffers, of the kernel or of QUIC.
+    """
     received: Count | None
     header: Count | None
     body: Count | None
