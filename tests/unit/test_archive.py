@@ -167,7 +167,7 @@ def no_run(written: zipfile.ZipFile) -> None:
         (a_link, "not a plain file"),
         (two_folders, "one folder"),
         (a_file_twice, "each file once"),
-        (no_run, "not a run folder"),
+        (no_run, "x.loadcurve.zip is refused: it has no run.json, and so no run"),
     ],
 )
 def test_what_no_run_has_is_refused(fill, said, tmp_path):

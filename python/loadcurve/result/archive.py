@@ -113,8 +113,8 @@ class VerifiedArchive:
             staged.mkdir()
             try:
                 _extract(self._file, self._path, staged)
-                if not has_several_loads(staged):
-                    require_run_folder(staged)
+                if not (has_several_loads(staged) or os.path.lexists(staged / RUN_FILE)):
+                    raise BadInput(f"{self._path} is refused: it has no {RUN_FILE}, and so no run.")
                 staged.rename(target)
             finally:
                 shutil.rmtree(staged, ignore_errors=True)
