@@ -69,8 +69,8 @@ def of_conditions(published: PublishedRun, new: Analysis) -> tuple[ConditionDiff
     load with the content here has another digest, and the difference has the two digests. An option that is
     off on one side and that the other lacks is one that the version there did not know: it is no difference.
     """
-    load, content = (new.run.conditions[name] for name in ("load", "content"))
-    load = _with_loads_of_others(load, published, new.run.servers)
+    measured, content = (new.run.conditions[name] for name in ("load", "content"))
+    load = _with_loads_of_others(measured, published, new.run.servers)
     found: list[ConditionDifference] = []
     if published.conditions not in _digests(load, content):
         options = [
@@ -96,11 +96,11 @@ def of_conditions(published: PublishedRun, new: Analysis) -> tuple[ConditionDiff
 
 def _with_loads_of_others(
     load: Mapping[str, Any], published: PublishedRun, measured: Collection[str]
-) -> Mapping[str, Any]:
+) -> dict[str, Any]:
     """Return a load with those that the published file has for servers that were not to be measured again."""
     unmeasured = (one.name for one in published.servers if one.name not in measured)
     others = {name: own for name in unmeasured if (own := published.own_load(name))}
-    return {**load, "servers": {**others, **load.get("servers", {})}} if others else load
+    return {**load, "servers": {**others, **load.get("servers", {})}} if others else dict(load)
 
 
 def of_servers_measured(base: Analysis, measured: Collection[str]) -> Analysis:
