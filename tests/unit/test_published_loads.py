@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from loadcurve.analysis.publication import Publication, published_run
+from loadcurve.analysis.publication import Publication, published_run, rankings_of
 from loadcurve.report.site.build import build_site
 from loadcurve.report.site.lists import front_values, study_values
 from loadcurve.report.site.result_page import result_values
 from loadcurve.report.site.server_page import server_values
-from loadcurve.result.publication import PublishedRun, publish_run
+from loadcurve.result.publication import PublishedRun, PublishedWork, publish_run
 from loadcurve.result.site_index import IndexedRun, SiteIndex, read_index
 from support import synthetic_run as synthetic
 
@@ -81,3 +81,21 @@ def test_the_caution_of_the_report_is_above_rankings_that_compare_loads_too(
 def test_nothing_is_said_of_loads_where_all_servers_had_the_same(published):
     alike = published.model_copy(update={"load": published.load | {"servers": {}}})
     assert [one.caution for one in result_values(alike, "0" * 64)["works"]] == [None]
+
+
+def test_a_server_that_alone_was_asked_for_something_is_in_no_ranking_with_that_as_its_reason(
+    published: PublishedRun, tmp_path: Path
+):
+    works = [
+        PublishedWork(options={"requests": ["/1k.txt"]}, servers=["nginx", "tiny"]),
+        PublishedWork(options={"requests": ["/20k.txt"]}, servers=["apache"]),
+    ]
+    unranked = {one.server for one in published.unranked}
+    rankings = list(rankings_of(published.points, published.measures, works, unranked))
+    run = published.model_copy(update={"works": works, "rankings": rankings})
+    assert {rank.server for one in run.rankings for rank in one.ranks} == {"nginx", "tiny"}
+    publish_run(tmp_path, run)
+    build_site(tmp_path)
+    page = (tmp_path / run.place).with_suffix(".html").read_text()
+    assert "<strong>apache</strong>: no other server was asked for the same, requests = /20k.txt" in page
+    assert result_values(published, "0" * 64)["alone"] == {}

@@ -113,6 +113,7 @@ def result_values(
         "moment": text.moment(run.started_at),
         "looks": looks,
         "works": works_of(run),
+        "alone": dict(_alone(run)),
         "points": len({point_key(one.point) for one in run.points}),
         "charts": _charts(run, drawn, looks, measures, price=price, tags=tags),
         "filters": [by_language],
@@ -152,6 +153,14 @@ def works_of(run: PublishedRun) -> list[WorkRankings]:
         for place, work in enumerate(run.works)
     ]
     return [one for one in found if one.rankings]
+
+
+def _alone(run: PublishedRun) -> Iterator[tuple[str, str]]:
+    """Yield the servers that alone were asked for something, with what that is; not those with a reason."""
+    unranked = {one.server for one in run.unranked}
+    for work in run.works:
+        if work.options and len(work.servers) == 1 and work.servers[0] not in unranked:
+            yield work.servers[0], own_load_in_words(run.load.get("model"), work.options)
 
 
 def _ranked(run: PublishedRun, work: int) -> list[str]:
