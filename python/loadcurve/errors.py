@@ -21,6 +21,8 @@ TLS_IN_WORDS = {
 """What OpenSSL calls the refusals of TLS that people come to, and what they mean."""
 OTHER_NAME = (62, 64)
 """By OpenSSL's x509_vfy.h: the certificate is not for the host name, or for the address."""
+OTHER_TIME = (9, 10)
+"""By the same: the certificate is not valid yet, or has expired."""
 _AROUND_TLS = re.compile(r"^\[[^]]*\] | \(_ssl\.c:\d+\)$")
 
 ENDS_OF_SENTENCES = (".", "!", "?", "\N{HORIZONTAL ELLIPSIS}")
@@ -65,11 +67,13 @@ def _certificate_refused(error: OSError) -> str | None:
     said = getattr(error, "verify_message", None)
     if not said:
         return None
-    advice = (
-        "--server-name NAME expects another one"
-        if getattr(error, "verify_code", None) in OTHER_NAME
-        else TRUSTED_BY
-    )
+    match getattr(error, "verify_code", None):
+        case code if code in OTHER_NAME:
+            advice = "--server-name NAME expects another one"
+        case code if code in OTHER_TIME:
+            advice = "--insecure accepts it"
+        case _:
+            advice = TRUSTED_BY
     return f"the server's certificate is not accepted: {clause(said[:1].lower() + said[1:])}; {advice}"
 
 

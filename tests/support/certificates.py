@@ -38,6 +38,14 @@ class Authority:
         return issued
 
 
+def expired(issued: Issued) -> Issued:
+    """Return the certificate of an authority as it was valid until yesterday, with the same key."""
+    old = Issued(issued.certificate.with_suffix(".expired.crt"), issued.key)
+    files = ["-in", issued.certificate, "-signkey", issued.key, "-out", old.certificate]
+    subprocess.run(["openssl", "x509", *files, "-days", "-1"], capture_output=True, check=True)
+    return old
+
+
 def make_authority(folder: Path, name: str) -> Authority:
     """Make an authority whose files are in a folder of its name; skips the test without openssl's command."""
     (folder / name).mkdir()

@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from loadcurve.errors import clause, in_words, refusal, sentence
-from support.certificates import NAME, make_authority
+from support.certificates import NAME, expired, make_authority
 
 
 def refused(client: ssl.SSLContext, server: ssl.SSLContext | None, name: str = NAME) -> str:
@@ -55,6 +55,18 @@ def test_a_certificate_that_nobody_trusts_is_one_with_what_trusts_it(server):
     assert said.endswith(
         "; --cacert FILE (tls.verify in a study) names the authority to trust, "
         "--insecure accepts any certificate"
+    )
+
+
+def test_a_certificate_that_has_expired_is_not_mended_by_an_authority(authority):
+    old = expired(authority.issued)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(old.certificate, old.key)
+    trusting_it = ssl.create_default_context(cafile=old.certificate)
+    # That of an authority names no host.
+    trusting_it.check_hostname = False
+    assert refused(trusting_it, context) == (
+        "the server's certificate is not accepted: certificate has expired; --insecure accepts it"
     )
 
 
