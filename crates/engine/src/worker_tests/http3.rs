@@ -212,6 +212,13 @@ impl End {
             self.connection = None;
             return Vec::new();
         }
+        self.answer(now);
+        self.connection.as_mut().map_or_else(Vec::new, |connection| leaving(connection, now))
+    }
+
+    /// Answers what is due now, as it behaves.
+    fn answer(&mut self, now: Nanos) {
+        let Some(connection) = &mut self.connection else { return };
         while let Some(Reverse((_, stream))) = self.due.pop_if_due(now) {
             match self.behaviour {
                 Behaviour::Answers | Behaviour::Forgets => _ = connection.write(stream, ANSWER, Then::End),
@@ -239,7 +246,6 @@ impl End {
                 _ => {}
             }
         }
-        leaving(connection, now)
     }
 }
 

@@ -38,7 +38,7 @@ fn what_falls_due_during_a_turn_begins_before_anything_else_is_written_or_read()
     // The first question comes at 8 ms. It is read by 11 ms, or answered, or both. To read or to answer the second, of
     // 11 ms, takes more time.
     for (reading, writing) in [(ms(3), ms(0)), (ms(0), ms(3)), (ms(3), ms(3)), (ms(1), ms(2))] {
-        let outcome = asked(Delays { reading, writing, ..Delays::default() });
+        let outcome = asked(Delays { writing, reading, ..Delays::default() });
         let requests = outcome.written.iter().filter(|(_, bytes)| bytes[3] == HEADERS);
         let moments: Vec<Nanos> = requests.map(|(moment, _)| *moment).collect();
         assert_eq!(moments[1] - moments[0], ms(11), "reading takes {reading:?}, writing {writing:?}");
