@@ -1,8 +1,11 @@
 """The figures of a soak over time, on the page, in the terminal and in Markdown."""
 
+from itertools import pairwise
+
 import pytest
 
 from loadcurve.analysis.analysis import analyse
+from loadcurve.report.charts.figure import SMALL_FIGURE_HEIGHT
 from loadcurve.report.charts.over_time import MOST_LINES
 from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.html import render_page
@@ -11,6 +14,7 @@ from loadcurve.report.section import Report
 from support.explained_run import Setup, planted_run
 
 MIB = 2**20
+FONT_PX = 11
 
 
 def report(**setup):
@@ -44,6 +48,32 @@ def test_few_trials_show_no_trend_and_are_drawn():
 def test_lines_that_nobody_could_tell_apart_are_left_out_and_counted():
     found = report(values=tuple(range(1, MOST_LINES + 4)), trials=3, every_s=3600).of(OVER_TIME)
     assert found.measures[0].figure.note == "3 more lines not drawn."
+
+
+def labels_of(specification) -> list[tuple[float, float]]:
+    """The value of the mark that each label is at, and the distance below it in pixels."""
+    texts = [layer for layer in specification["layer"] if layer["mark"]["type"] == "text"]
+    rows = specification["datasets"]
+    return [(rows[layer["data"]["name"]][0]["y"], layer["mark"]["dy"]) for layer in texts]
+
+
+def test_labels_of_points_whose_lines_end_together_lie_above_one_another():
+    found = report(values=(50, 100, 200), trials=3, every_s=3600).of(OVER_TIME)
+    memory = next(one for one in found.measures if one.heading == "resident memory, MiB")
+    # On the axis, from zero to the greatest value, lines that end at 19.8, 19.8 and 20.0 MiB coincide.
+    labels = labels_of(memory.figure.specification)
+    top = max(value for value, _ in labels)
+    heights = sorted(SMALL_FIGURE_HEIGHT * value / top - shift for value, shift in labels)
+    assert len(heights) == 3
+    assert min(later - earlier for earlier, later in pairwise(heights)) >= FONT_PX
+    assert max(abs(shift) for _, shift in labels) < 4 * FONT_PX
+
+
+def test_lines_of_one_point_have_no_labels_and_a_legend_of_the_servers():
+    soak = report(values=(50,), trials=3, every_s=3600)
+    assert all(labels_of(one.figure.specification) == [] for one in soak.of(OVER_TIME).measures)
+    section = render_page(soak).partition('<h2 id="over-time">')[2].partition("</section>")[0]
+    assert '<ul class="legend" aria-label="Servers">' in section
 
 
 def test_a_run_that_is_no_soak_has_no_such_section():

@@ -1,6 +1,7 @@
 """A measure of a soak against time: a line for each server and point, with a mark for each trial."""
 
 from collections.abc import Mapping, Sequence
+from math import inf, log
 from typing import Final
 
 import altair
@@ -23,6 +24,9 @@ from loadcurve.report.charts.intervals import reach_of
 
 MOST_LINES: Final = 8
 """Nobody can follow more lines than these; those with a trend come first."""
+LABEL_PX: Final = 11
+ABOVE_PX: Final = 9
+"""How far a label's middle is above the end of its line."""
 SCALES: Final = (("days", 86_400.0, 172_800.0), ("hours", 3600.0, 7200.0), ("minutes", 60.0, 120.0))
 """Units of time with their seconds, each from how many seconds on."""
 
@@ -48,11 +52,19 @@ def over_time_figure(
         tooltip=tooltips(server="server", at="at", when="after", value=shown[0].measure.title),
     )
     marks = [base.mark_line(strokeWidth=1.5, opacity=0.8), base.mark_point(filled=True, size=22, opacity=1)]
-    if len(shown) > 1:
-        ends = altair.Chart(altair.InlineData(values=[line[-1] for line in lines]))
-        labels = ends.mark_text(align="right", dy=-9, fontSize=11)
+    # Colours tell servers apart, and labels the points of each.
+    if len({text.point(one.point) for one in shown}) > 1:
+        ends = [line[-1] for line in lines]
         colour = altair.Color("colour:N", scale=None)
-        marks.append(labels.encode(x=along, y=vertical, color=colour, text="at:N"))
+        for end, shift_px in zip(
+            ends, _shifts([end["y"] for end in ends], reach, from_zero=from_zero), strict=True
+        ):
+            label = altair.Chart(altair.InlineData(values=[end]))
+            marks.append(
+                label.mark_text(align="right", dy=shift_px, fontSize=LABEL_PX).encode(
+                    x=along, y=vertical, color=colour, text="at:N"
+                )
+            )
     if starts_s:
         starts = altair.Chart(altair.InlineData(values=[{"x": compact(at_s / unit_s)} for at_s in starts_s]))
         marks.insert(0, starts.mark_rule(strokeDash=[3, 3], opacity=0.6).encode(x=along))
@@ -60,6 +72,22 @@ def over_time_figure(
     left_out = len(figures) - len(shown)
     note = f"{units.plural(left_out, 'more line')} not drawn." if left_out else None
     return Figure(layered(marks, said, SMALL_FIGURE_HEIGHT, []), said, note)
+
+
+def _shifts(values: Sequence[float], reach: tuple[float, float], *, from_zero: bool) -> list[float]:
+    """Return how many pixels below its line's end each label is: above it, and above those that are there."""
+
+    def at(value: float) -> float:
+        return value if from_zero else log(max(value, reach[0] * 0.9))
+
+    low, high = (0.0, reach[1]) if from_zero else (at(reach[0] * 0.9), at(reach[1] * 1.1))
+    heights = [SMALL_FIGURE_HEIGHT * (at(value) - low) / (high - low or 1.0) for value in values]
+    shifts, free_from = [0.0] * len(values), -inf
+    for place in sorted(range(len(values)), key=heights.__getitem__):
+        height = max(heights[place] + ABOVE_PX, free_from)
+        shifts[place] = round(heights[place] - height, 1)
+        free_from = height + LABEL_PX + 1
+    return shifts
 
 
 def _unit(longest_s: float) -> tuple[str, float]:
