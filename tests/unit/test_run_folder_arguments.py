@@ -75,4 +75,5 @@ def test_a_folder_of_runs_and_a_file_are_told_apart_from_a_run(tmp_path):
         f"but has some: give one of {runs / 'a'}, {runs / 'b'}, {runs / 'c'} and 1 more."
     )
     assert "runs.zip is not a run folder: it is a file." in said["runs.zip"]
+    assert said["runs.zip"].endswith("known by the end of its name: call it runs.loadcurve.zip.")
     assert "empty is not a run folder: it contains no run.json." in said["empty"]

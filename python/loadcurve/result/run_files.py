@@ -78,6 +78,14 @@ def require_run_folder(folder: Path) -> None:
         raise no_run_folder(folder)
 
 
+def _if_renamed(file: Path) -> str:
+    """Return what to do with a file that may be a run as one file under another name."""
+    if file.suffix != ".zip" or file.name.endswith(ARCHIVE_SUFFIX):
+        return ""
+    name = file.name.removesuffix(".zip") + ARCHIVE_SUFFIX
+    return f" A run as one file, by `loadcurve pack`, is known by the end of its name: call it {name}."
+
+
 def no_run_folder(folder: Path) -> BadInput:
     """Return the error for a folder that holds no run."""
     if has_several_loads(folder):
@@ -91,7 +99,7 @@ def no_run_folder(folder: Path) -> BadInput:
     if not os.path.lexists(folder):
         return BadInput(f"{folder} is not a run folder: there is no such folder. {wanted}")
     if not folder.is_dir():
-        return BadInput(f"{folder} is not a run folder: it is a file. {wanted}")
+        return BadInput(f"{folder} is not a run folder: it is a file. {wanted}{_if_renamed(folder)}")
     if runs := runs_of_suite(folder):
         more = f" and {len(runs) - RUNS_NAMED_MAX} more" if len(runs) > RUNS_NAMED_MAX else ""
         named = ", ".join(map(str, runs[:RUNS_NAMED_MAX]))
