@@ -12,6 +12,7 @@ import pytest
 from loadcurve.analysis.publication import Publication, published_run
 from loadcurve.cli.publish import check_command
 from loadcurve.errors import BadInput
+from loadcurve.report.site.build import build_site
 from loadcurve.result import publication
 from loadcurve.result.checksum import digest, sealed
 from loadcurve.result.publication import RESULTS_FOLDER, files_of, publish_run, read_published
@@ -71,6 +72,10 @@ def _other_page(run: dict[str, Any]) -> None:
     run["servers"][1]["slug"] = "nginx"
 
 
+def _no_entry(run: dict[str, Any]) -> None:
+    run["servers"][0]["settings"]["catalog_entry"] = ["caddy"]
+
+
 def _other_study(run: dict[str, Any]) -> None:
     run["study"] += "\n# and another line"
 
@@ -87,6 +92,7 @@ def _other_study(run: dict[str, Any]) -> None:
         (_other_unit, "throughput_rps is in s, better higher, and not as its figures are"),
         (_other_title, "throughput_rps has the title of another measure, p50"),
         (_other_page, "apache would be on the page of nginx, and it is apache"),
+        (_no_entry, "nginx would be on the page of nginx, and it is caddy"),
         (_other_study, "its study does not have the digest of the study that was run"),
     ],
 )
@@ -102,6 +108,14 @@ def test_a_sealed_file_that_contradicts_itself_is_refused_in_words(
     with pytest.raises(BadInput) as refused:
         check_command(site)
     assert problem in str(refused.value)
+
+
+def test_a_file_whose_load_has_no_model_has_its_page(published_site: Path, tmp_path: Path):
+    [file] = files_of(published_site)
+    run = read_published(published_site, file.place)
+    publish_run(tmp_path, run.model_copy(update={"load": {"servers": {"nginx": 5}, "http": 7}}))
+    build_site(tmp_path)
+    assert "At little load" in (tmp_path / file.place).with_suffix(".html").read_text()
 
 
 @pytest.mark.parametrize("bound", ["PUBLISHED_BYTES_MAX", "PARTS_MAX"])

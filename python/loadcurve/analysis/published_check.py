@@ -63,7 +63,7 @@ def _wrong_slugs(run: PublishedRun) -> Iterator[str]:
     """Yield the servers of the catalogue whose results would be on the page of another one."""
     for server in run.servers:
         entry = server.settings.get("catalog_entry")
-        if entry in {OWN_PROGRAM, RUNNING_SERVER}:
+        if entry in (OWN_PROGRAM, RUNNING_SERVER):
             # It has a page of its own, whatever the file says.
             continue
         expected = slug(str(entry or server.name))

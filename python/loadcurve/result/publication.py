@@ -255,7 +255,8 @@ class PublishedRun(Record):
 
     def _on_own_page(self, server: PublishedServer) -> PublishedServer:
         entry = server.settings.get("catalog_entry")
-        if entry not in {OWN_PROGRAM, RUNNING_SERVER}:
+        # No set: a damaged file may have a list as its entry.
+        if entry not in (OWN_PROGRAM, RUNNING_SERVER):
             return server
         if self.subject == SINGLE_LOAD and "://" in server.title:
             # All of them have one name, and the URL as their title.
