@@ -46,6 +46,7 @@ impl crypto::ClientConfig for Handshake {
         }
         let mut encoded = Vec::new();
         parameters.write(&mut encoded);
+        let encoded = parameters::without_reserved(&encoded).unwrap_or(encoded);
         let begun = self.client.begin_quic(encoded, &self.start);
         let handshake = begun.map_err(|_| ConnectError::InvalidServerName(server_name.into()))?;
         Ok(Box::new(Session {
@@ -176,5 +177,68 @@ impl LibrarySession for Session {
         _: &[u8],
     ) -> Result<(), ExportKeyingMaterialError> {
         Err(ExportKeyingMaterialError)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+    use std::time::Instant;
+
+    use loadcurve_plan::{Tls, Verify};
+    use loadcurve_tls::Client;
+    use quinn_proto::transport_parameters::TransportParameters;
+    use quinn_proto::{ClientConfig, ConnectError, Endpoint, EndpointConfig, crypto};
+
+    use super::{Handshake, LibrarySession};
+    use crate::parameters::without_reserved;
+
+    /// What the library wants to announce, and the first message of TLS.
+    type Seen = (Vec<u8>, Vec<u8>);
+
+    struct Recording {
+        handshake: Arc<Handshake>,
+        seen: Arc<Mutex<Seen>>,
+    }
+
+    impl crypto::ClientConfig for Recording {
+        fn start_session(
+            self: Arc<Self>,
+            version: u32,
+            name: &str,
+            parameters: &TransportParameters,
+        ) -> Result<Box<dyn LibrarySession>, ConnectError> {
+            let start = || Arc::clone(&self.handshake).start_session(version, name, parameters);
+            let (mut announced, mut hello) = Seen::default();
+            parameters.write(&mut announced);
+            start()?.write_handshake(&mut hello);
+            *self.seen.lock().unwrap() = (announced, hello);
+            start()
+        }
+    }
+
+    fn has(bytes: &[u8], part: &[u8]) -> bool {
+        bytes.windows(part.len()).any(|window| window == part)
+    }
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the library counts from a moment that only the clock gives"
+    )]
+    fn a_server_gets_no_parameter_of_no_meaning() {
+        let tls = Tls { verify: Verify::None, ..Tls::of("localhost") };
+        let client = Client::new(&tls, 1, "h3", true).unwrap();
+        let start = client.next_quic_start(true);
+        let seen = Arc::default();
+        let recording =
+            Recording { handshake: Arc::new(Handshake { client, start }), seen: Arc::clone(&seen) };
+        let mut endpoint = Endpoint::new(Arc::new(EndpointConfig::default()), None, false, None);
+        let config = ClientConfig::new(Arc::new(recording));
+        endpoint.connect(Instant::now(), config, ([127, 0, 0, 1], 443).into(), "localhost").unwrap();
+        let (announced, hello) = std::mem::take(&mut *seen.lock().unwrap());
+        let meant = without_reserved(&announced).unwrap();
+        assert!(meant.len() < announced.len(), "the library adds such a parameter");
+        assert!(has(&hello, &meant) && !has(&hello, &announced));
     }
 }

@@ -1,4 +1,4 @@
-//! What a server announces of itself, as it is written in the handshake (RFC 9000 §18).
+//! What each end announces of itself, as it is written in the handshake (RFC 9000 §18).
 
 use loadcurve_wire::{Announced, Moment};
 
@@ -41,6 +41,26 @@ pub(crate) fn announced(encoded: &[u8]) -> Option<Announced> {
     Some(found)
 }
 
+/// What this end announces, without the parameter of no meaning that the library adds to try its peers (RFC 9000 §18.1); `None`
+/// where it is cut.
+///
+/// nginx (1.26) takes the lowest 16 bits of an identifier for all of it. So one in 5,000 of these, which are random, was a window, a
+/// limit or an idle timeout to it, with a random value, or ended the handshake.
+pub(crate) fn without_reserved(encoded: &[u8]) -> Option<Vec<u8>> {
+    let mut kept = Vec::with_capacity(encoded.len());
+    let mut rest = encoded;
+    while !rest.is_empty() {
+        let parameter = rest;
+        let id = integer(&mut rest)?;
+        let length = usize::try_from(integer(&mut rest)?).ok()?;
+        rest = rest.get(length..)?;
+        if id % 31 != 27 {
+            kept.extend_from_slice(&parameter[..parameter.len() - rest.len()]);
+        }
+    }
+    Some(kept)
+}
+
 /// The number at the beginning, which is taken off (RFC 9000 §16).
 fn integer(from: &mut &[u8]) -> Option<u64> {
     let length = 1_usize << (from.first()? >> 6);
@@ -56,7 +76,7 @@ mod tests {
 
     use loadcurve_wire::Announced;
 
-    use super::{announced, integer};
+    use super::{announced, integer, without_reserved};
 
     #[test]
     fn numbers_are_read_as_the_examples_of_the_specification_have_them() {
@@ -99,5 +119,17 @@ mod tests {
         assert_eq!(found, expected);
         assert_eq!(announced(&encoded.concat()[..5]), None);
         assert_eq!(announced(&[]), Some(Announced::default()));
+    }
+
+    #[test]
+    fn a_parameter_of_no_meaning_is_left_out_and_no_other() {
+        let before: &[u8] = &[0x04, 4, 0x80, 0x10, 0, 0];
+        // 1,441,806 = 31 * 46,509 + 27 = 65,536 * 22 + 14, and 14 is the limit on connection IDs.
+        let reserved: &[u8] = &[0x80, 0x16, 0x00, 0x0e, 2, 0x40, 0xff];
+        let behind: &[u8] = &[0xc0, 0, 0, 0, 0xff, 0x04, 0xde, 0x1b, 1, 1];
+        let all = [before, reserved, behind].concat();
+        assert_eq!(without_reserved(&all), Some([before, behind].concat()));
+        assert_eq!(without_reserved(&all[..all.len() - 1]), None);
+        assert_eq!(without_reserved(&[]), Some(vec![]));
     }
 }
