@@ -123,3 +123,13 @@ def test_requests_that_timed_out_while_connecting_are_told_from_connections():
         "1 connection took about 1 s to establish, the kernel's delays before it retransmits a SYN, and 1 "
         "request timed out before there was one"
     )
+
+
+def test_clients_that_wait_for_a_connection_from_the_warm_up_on_are_missing_in_the_window():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        retried_connects(record, [0.1] * 5 + [1010.0] * 25, overflows=88)
+        record["load"]["load"]["calls"] = 1
+        record["load"]["slowest"] = [slow_request(0.1, 60.0)] * 10
+        record["load"]["latency_ms"]["max"] = 60.0
+
+    assert set(found(plant)) == {"listen_queue_overflow"}

@@ -18,7 +18,8 @@ OVERFLOW = FindingCode(
     "listen_queue_overflow",
     title="The listen queue overflowed",
     seen_where="connections were established 1, 3, 7 … s after their first SYN (-0.05 s to +0.3 s), and "
-    "requests of the window may have waited for them; SYNs were retransmitted, and a listen queue overflowed",
+    "requests of the window may have waited for them, or the load opens connections all the time (`calls`); "
+    "SYNs were retransmitted, and a listen queue overflowed",
     because="these are Linux's retransmission times (1, 2, 3, 4, 5, 7, 11 s with "
     "`tcp_syn_linear_timeouts`); a delay of a second alone may have other causes, the counters rule them "
     "out",
@@ -113,8 +114,11 @@ def _may_have_waited(load: LoadResult) -> bool:
     """Say whether a measured request may have waited for a SYN to be sent again.
 
     Connections that were opened before the load, or in its warm-up, may have kept nobody of the window
-    waiting. The slowest requests tell, unless all of them took as long: then others may have, too.
+    waiting. The slowest requests tell, unless all of them took as long: then others may have, too. A load
+    whose clients reconnect has fewer of them in its window while the others wait.
     """
+    if load.load.work == "http" and load.load.calls is not None:
+        return True
     as_long = [one for one in load.slowest if one.latency_ms >= LEAST_MS]
     if load.slowest and len(as_long) < len(load.slowest):
         return any((one.connect_ms or 0.0) >= LEAST_MS for one in as_long)
