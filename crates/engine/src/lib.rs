@@ -57,6 +57,7 @@ mod kernel;
 mod last_second;
 mod levels;
 mod limit;
+mod listed_address;
 mod load;
 mod merged;
 mod messages;

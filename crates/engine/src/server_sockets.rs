@@ -3,6 +3,8 @@
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
+use crate::listed_address;
+
 /// What is known of the sockets at which a server takes datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerSockets {
@@ -55,7 +57,7 @@ impl Listed {
         if self.local.port() != address.port() {
             return None;
         }
-        match (self.local.ip(), reached(address.ip())) {
+        match (self.local.ip(), listed_address::canonical(address).ip()) {
             (own, to) if own == to => Some(0),
             (IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V4(_))
             | (IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V6(_)) => Some(1),
@@ -65,33 +67,10 @@ impl Listed {
     }
 }
 
-/// Where what is sent to an address arrives: what is sent to none in particular comes to this machine.
-fn reached(to: IpAddr) -> IpAddr {
-    match to.to_canonical() {
-        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
-        to => to,
-    }
-}
-
 fn listed(line: &str) -> Option<Listed> {
     let mut parts = line.split_whitespace().skip(1);
-    let (local, remote) = (place(parts.next()?)?, place(parts.next()?)?);
+    let (local, remote) = (listed_address::parse(parts.next()?)?, listed_address::parse(parts.next()?)?);
     Some(Listed { local, is_connected: remote.port() != 0, dropped: parts.last()?.parse().unwrap_or(0) })
-}
-
-/// An address and a port as the kernel writes them: words of four bytes as numbers of this machine, and the port.
-fn place(text: &str) -> Option<SocketAddr> {
-    let (address, port) = text.rsplit_once(':')?;
-    let word =
-        |at: usize| Some(u32::from_str_radix(address.get(8 * at..8 * at + 8)?, 16).ok()?.to_ne_bytes());
-    let ip = if address.len() == 8 {
-        IpAddr::from(word(0)?)
-    } else {
-        let words = [word(0)?, word(1)?, word(2)?, word(3)?];
-        IpAddr::from(<[u8; 16]>::try_from(words.concat()).ok()?).to_canonical()
-    };
-    Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
 }
 
 /// The sockets that take what is sent to any of the addresses: the kernel gives it to those that are bound to the address, or else to

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 use loadcurve_plan::Nanos;
 
+use crate::listed_address;
 use crate::ranges;
 use crate::words::{choice, grouped, rate};
 
@@ -78,7 +79,7 @@ impl LocalPorts {
     }
 
     fn from_published(destination: SocketAddr, published: Published<'_>) -> Option<Self> {
-        let destination = canonical(destination);
+        let destination = listed_address::canonical(destination);
         let (low, high) = published.range.trim().split_once(char::is_whitespace)?;
         let range: RangeInclusive<u16> = low.parse().ok()?..=high.trim().parse().ok()?;
         let reserved_ranges = ranges::parse(published.reserved).unwrap_or_default();
@@ -231,16 +232,6 @@ fn held_for(destination: IpAddr, published: Published<'_>) -> Nanos {
     published.reuse_delay.trim().parse().map_or(REUSE_DELAY, Nanos::from_millis)
 }
 
-/// The address as the kernel's tables name it: IPv4 as such, and this machine for the unspecified address.
-fn canonical(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip().to_canonical() {
-        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    SocketAddr::new(ip, address.port())
-}
-
 /// One line of `/proc/net/tcp` or `/proc/net/tcp6`.
 #[derive(Debug)]
 struct Socket<'a> {
@@ -254,23 +245,8 @@ impl<'a> Socket<'a> {
     fn parse(line: &'a str) -> Option<Self> {
         let mut fields = line.split_whitespace().skip(1);
         let (local, remote, state) = (fields.next()?, fields.next()?, fields.next()?);
-        Some(Self { local: parse_address(local)?, remote: parse_address(remote)?, state })
+        Some(Self { local: listed_address::parse(local)?, remote: listed_address::parse(remote)?, state })
     }
-}
-
-/// An address such as `0100007F:1F90`: the bytes of the network in words of this machine, and the port.
-fn parse_address(text: &str) -> Option<SocketAddr> {
-    let (ip, port) = text.split_once(':')?;
-    let words: Vec<u8> = (0..ip.len())
-        .step_by(8)
-        .map(|start| Some(u32::from_str_radix(ip.get(start..start + 8)?, 16).ok()?.to_ne_bytes()))
-        .collect::<Option<Vec<[u8; 4]>>>()?
-        .concat();
-    let ip: IpAddr = match words.len() {
-        4 => <[u8; 4]>::try_from(words).ok()?.into(),
-        _ => <[u8; 16]>::try_from(words).ok()?.into(),
-    };
-    Some(SocketAddr::new(ip.to_canonical(), u16::from_str_radix(port, 16).ok()?))
 }
 
 #[cfg(test)]
