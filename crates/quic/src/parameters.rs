@@ -20,10 +20,7 @@ pub(crate) fn announced(encoded: &[u8]) -> Option<Announced> {
     let mut found = Announced::default();
     let mut rest = encoded;
     while !rest.is_empty() {
-        let id = integer(&mut rest)?;
-        let length = usize::try_from(integer(&mut rest)?).ok()?;
-        let (mut value, behind) = rest.split_at_checked(length)?;
-        rest = behind;
+        let (id, mut value) = parameter(&mut rest)?;
         match id {
             number::NO_MIGRATION => found.refuses_migration = true,
             number::LEAST_ACK_DELAY => found.has_ack_frequency = true,
@@ -50,15 +47,22 @@ pub(crate) fn without_reserved(encoded: &[u8]) -> Option<Vec<u8>> {
     let mut kept = Vec::with_capacity(encoded.len());
     let mut rest = encoded;
     while !rest.is_empty() {
-        let parameter = rest;
-        let id = integer(&mut rest)?;
-        let length = usize::try_from(integer(&mut rest)?).ok()?;
-        rest = rest.get(length..)?;
+        let before = rest;
+        let (id, _) = parameter(&mut rest)?;
         if id % 31 != 27 {
-            kept.extend_from_slice(&parameter[..parameter.len() - rest.len()]);
+            kept.extend_from_slice(&before[..before.len() - rest.len()]);
         }
     }
     Some(kept)
+}
+
+/// The number and the value of the parameter at the beginning, which is taken off (RFC 9000 §18).
+fn parameter<'a>(from: &mut &'a [u8]) -> Option<(u64, &'a [u8])> {
+    let id = integer(from)?;
+    let length = usize::try_from(integer(from)?).ok()?;
+    let (value, rest) = from.split_at_checked(length)?;
+    *from = rest;
+    Some((id, value))
 }
 
 /// The number at the beginning, which is taken off (RFC 9000 §16).
