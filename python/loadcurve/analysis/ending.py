@@ -134,7 +134,7 @@ def _whole_blocks(run: Run) -> int:
     lost = without_measured(run.failures, run.points)
     records = Counter([record.trial for record in run.points] + [record.trial for record in lost])
     over = {trial for trial, count in run.points_of_trials.items() if records[trial] == count}
-    if run.run.study.get("trials", {}).get("restart") != "point":
+    if not run.run.starts_each_point:
         over |= {record.trial for record in run.failures}
     unfinished = [planned.block for planned in run.run.order if planned.trial not in over]
     planned_blocks = 1 + max((planned.block for planned in run.run.order), default=-1)

@@ -117,12 +117,10 @@ def _leaks(subject: Subject) -> list[Finding]:
 
 def _in_order(subject: Subject) -> list[list[PointRecord]]:
     """Return the records of each start of the server, in the order of measuring."""
-    afresh = subject.run.study.get("trials", {}).get("restart") == "point"
     starts: dict[object, list[PointRecord]] = {}
     for record in subject.records:
-        starts.setdefault((record.trial, subject.place(record)) if afresh else record.trial, []).append(
-            record
-        )
+        place = subject.place(record) if subject.run.starts_each_point else None
+        starts.setdefault((record.trial, place), []).append(record)
     return list(starts.values())
 
 
@@ -227,7 +225,7 @@ def _explain_timed(subject: Subject, seen: Sequence[Observation[Growth]]) -> Exp
             *_growths(subject, seen),
         ],
         cause=f"The server keeps data that does not come from the {load.requests}: of a timer, a task in the "
-        "background or a log of its own.",
+        "background or a log.",
         advice="Measure for longer, with a load and without one: such a leak continues in both. Later points "
         "of this server were measured with more memory in use than earlier ones.",
     )

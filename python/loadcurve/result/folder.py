@@ -199,7 +199,7 @@ class Run:
     @property
     def points_lost(self) -> int:
         """Points of the sweep that were never measured because their server failed."""
-        if self.run.study["trials"]["restart"] == "point":
+        if self.run.starts_each_point:
             return len(without_measured(self.failures, self.points))
         failed = {record.trial for record in self.failures}
         measured_in_failed = sum(1 for record in self.points if record.trial in failed)

@@ -278,6 +278,11 @@ class RunRecord(SealedRecord):
     """``None`` of a run that was measured here."""
 
     @property
+    def starts_each_point(self) -> bool:
+        """Whether servers were started afresh for each point, and not for each trial alone."""
+        return bool(self.study.get("trials", {}).get("restart") == "point")
+
+    @property
     def origin(self) -> Origin:
         """What made the run."""
         if self.imported is not None:
