@@ -64,7 +64,7 @@ def _wrong_slugs(run: PublishedRun) -> Iterator[str]:
     for server in run.servers:
         entry = server.settings.get("catalog_entry")
         if entry in (OWN_PROGRAM, RUNNING_SERVER):
-            # It has a page of its own, whatever the file says.
+            # Its page is named after it alone, whatever the file says.
             continue
         expected = slug(str(entry or server.name))
         if server.slug != expected:

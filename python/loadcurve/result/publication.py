@@ -438,7 +438,7 @@ def _names(folder: Path) -> list[str]:
         return []
     for one in (folder, folder.parent):
         if one.is_symlink():
-            raise BadInput(f"{one} is a link: the published results of a site are in folders of its own.")
+            raise BadInput(f"{one} is a link: the published results of a site are in its folders alone.")
     return [one.name for one in folder.iterdir()]
 
 
