@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 import urllib.request
 
 import psutil
@@ -20,6 +21,8 @@ from support.probed_load import load_of
 from support.sandbox import wait_until
 
 INTERVAL_S = 0.02
+WINDOW_S = 0.5
+"""Long enough for some samples, however busy the machine is."""
 CPUS = os.sched_getaffinity(0)
 
 
@@ -37,8 +40,8 @@ def attached_to(port):
 
 
 def observed(probe):
-    """Return the record of a window that has some samples, however busy the machine is, and its processes."""
-    record = probe.observed(load_of(0.5))
+    """Return the record of a window that ends now, and how many processes were seen in it."""
+    record = probe.observed(load_of(WINDOW_S))
     processes = record.server and record.server.processes
     return record, (None if processes is None else (processes.min, processes.max))
 
@@ -77,6 +80,9 @@ def test_all_its_processes_are_measured_those_included_that_replace_others():
                 lambda: len(main.children()) == 2 and not first & {one.pid for one in main.children()},
                 "other workers",
             )
+            replaced_s = time.monotonic()
+            # In one that began before, all samples may be of the workers that were replaced.
+            wait_until(lambda: time.monotonic() > replaced_s + WINDOW_S, "a window of the other workers")
             asked(port, 20)
             wait_until(lambda: observed(probe)[1] == (3, 3), "three processes")
             record, processes = observed(probe)
