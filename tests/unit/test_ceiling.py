@@ -290,7 +290,7 @@ def test_the_ceiling_is_measured_over_all_that_is_spoken_at_every_load(
     monkeypatch.setattr(run_ceiling, "CONNECTIONS", (1, 4))
     monkeypatch.setattr(run_ceiling, "STREAMS", (1, 3))
     monkeypatch.setattr(run_ceiling, "REQUESTS_AT_ONCE_MAX", 4)
-    monkeypatch.setattr(run_ceiling, "DURATION_S", 0.05)
+    monkeypatch.setattr(run_ceiling, "DURATION_S", 0.2)
     monkeypatch.setattr(run_ceiling, "WARMUP_S", 0.0)
     begun: list[tuple[Spoken, int, int]] = []
     measured = measure_ceiling(
@@ -325,7 +325,7 @@ def test_the_ceiling_of_messages_is_measured_over_all_that_they_are_sent_over(
 ) -> None:
     monkeypatch.setattr(run_ceiling, "CONNECTIONS", (2,))
     monkeypatch.setattr(run_ceiling, "STREAMS", (3,))
-    monkeypatch.setattr(run_ceiling, "DURATION_S", 0.05)
+    monkeypatch.setattr(run_ceiling, "DURATION_S", 0.2)
     monkeypatch.setattr(run_ceiling, "WARMUP_S", 0.0)
     asked = [one for kind in SPOKEN_IN_MESSAGES.values() for one in kind]
     assert [(one.http, one.scheme, one.messages) for one in asked] == [
