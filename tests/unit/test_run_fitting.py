@@ -6,7 +6,7 @@ from loadcurve.errors import BadInput
 from loadcurve.runs import database as database_module
 from loadcurve.runs import fitting
 from loadcurve.runs.fitting import require_own_tables
-from loadcurve.runs.prepare import find_servers
+from loadcurve.runs.prepare import find_servers, require_fitting
 from loadcurve.server.catalog import load_catalog
 from loadcurve.server.running import RunningServer
 from loadcurve.study.model import Study
@@ -93,3 +93,79 @@ def test_another_table_or_one_of_ours_is_no_obstacle(engine, tmp_path):
 def test_a_database_that_lets_nobody_in_is_left_to_its_trials(engine, tmp_path):
     engine.refuses = "needs a password"
     own_tables(tmp_path)
+
+
+def over(http, servers, folder):
+    load = f'{ON_WEB_SERVERS}http = "{http}"\n'
+    document = document_of(folder, load, servers, head="content.a = 1")
+    return [line.removeprefix(f"{document.path}:") for line in _refused(document).splitlines()]
+
+
+def _refused(document):
+    try:
+        require_fitting(document.to_model(Study), document, load_catalog())
+    except BadInput as error:
+        return str(error)
+    return ""
+
+
+BECAUSE = 'because http = "{}" in [load]'
+
+
+@pytest.mark.parametrize(
+    ("http", "servers", "missing"),
+    [
+        ("3", "[servers.nginx]", ["tls: missing", "http3: missing"]),
+        ("3", "[servers.nginx]\ntls = true", ["http3: missing"]),
+        ("3", "[servers.caddy]\nhttp3 = true", ["tls: missing"]),
+        ("3-by-alt-svc", "[servers.nginx]", ["tls: missing"]),
+        ("2", "[servers.h2o]", ["http2: missing"]),
+        ("3", "[servers.a]\nuse = 'command'\nstart = 'a {port}'\nversion = '1'", ["tls: missing"]),
+    ],
+)
+def test_a_server_that_is_not_set_to_speak_the_loads_http_is_refused_by_that_setting(
+    http, servers, missing, tmp_path
+):
+    name = servers.splitlines()[0].strip("[]")
+    expected = [f"11: {name}.{one}; expected true, {BECAUSE.format(http)}" for one in missing]
+    assert over(http, servers, tmp_path) == expected
+
+
+def test_a_setting_that_is_swept_is_refused_with_the_line_of_the_sweep(tmp_path):
+    text = f"10: sweep.http3: found false; expected true, {BECAUSE.format('3')}"
+    document = document_of(
+        tmp_path, f'{ON_WEB_SERVERS}http = "3"\n', "[servers.nginx]\ntls = true", "content.a = 1"
+    )
+    document.path.write_text(document.path.read_text().replace("timeout = [1]", "http3 = [true, false]"))
+    document = TomlDocument.read(document.path)
+    assert _refused(document) == f"{document.path}:{text}"
+
+
+def test_a_server_without_tls_is_refused_under_http_3(tmp_path):
+    title = "simple (Loadcurve's own)"
+    text = f"11: servers.simple: {title} has no TLS; expected a server that has it, {BECAUSE.format('3')}"
+    assert over("3", "[servers.simple]", tmp_path) == [text]
+    url = "[servers.a]\nuse = 'url'\nurl = 'http://127.0.0.1:1'\nversion = '1'"
+    text = f"13: servers.a.url: HTTP/3 has no clear text; expected a URL of https://, {BECAUSE.format('3')}"
+    assert over("3", url, tmp_path) == [text]
+
+
+def test_a_server_of_http_3_alone_is_refused_under_another_version(tmp_path):
+    text = '11: servers.gtlsserver: gtlsserver (ngtcp2) speaks HTTP/3 alone; expected http = "3" in [load]'
+    assert over("1.1", "[servers.gtlsserver]", tmp_path) == [text]
+
+
+@pytest.mark.parametrize(
+    ("http", "servers"),
+    [
+        ("3", "[servers.nginx]\ntls = true\nhttp3 = true"),
+        ("3", "[servers.gtlsserver]"),
+        ("3", "[servers.a]\nuse = 'url'\nurl = 'https://127.0.0.1:1'\nversion = '1'"),
+        ("3-by-alt-svc", "[servers.nginx]\ntls = true"),
+        # A program of the study may speak nothing but HTTP/2, without being set to it.
+        ("2", "[servers.a]\nuse = 'command'\nstart = 'a {port}'\nversion = '1'"),
+        ("1.1", "[servers.nginx]\ntls = true\nhttp2 = true"),
+    ],
+)
+def test_a_server_that_speaks_the_loads_http_is_left_alone(http, servers, tmp_path):
+    assert over(http, servers, tmp_path) == []

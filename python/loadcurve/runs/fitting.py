@@ -8,16 +8,19 @@ from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.plan import DatabaseTarget
 from loadcurve.loads.values import ENGINE_NAME, Point
 from loadcurve.loads.ycsb import DatabaseLoad
+from loadcurve.protocol import BY_ALT_SVC, HTTP2, HTTP3, AskedHttp
 from loadcurve.runs.plan import DatabasePlans
 from loadcurve.server.description import SOCKET_PLACE
 from loadcurve.server.elsewhere import ServerOnMachine
 from loadcurve.server.found import FoundServer, MissingServer
 from loadcurve.server.running import RunningServer
+from loadcurve.server.settings import BooleanSetting
 from loadcurve.server.several import FoundPrograms
+from loadcurve.server.transport import HTTP2_SETTING, HTTP3_SETTING, TLS, scheme_of
 from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
-from loadcurve.toml.problems import Problem
+from loadcurve.toml.problems import KeyPath, Problem
 
 AnyServer = FoundServer | FoundPrograms | RunningServer | ServerOnMachine | MissingServer
 
@@ -34,6 +37,8 @@ def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:
             if getattr(arm.load, key) is not None:
                 text = f'only used with a server that runs already, use = "url"; {name} is started by the run'
                 yield Problem(("load", key), text)
+    if isinstance(arm.load, HttpLoadTable):
+        yield from _misfits_of_http(arm, arm.load, server)
     if isinstance(arm.load, HttpLoadTable) and _listens_on_socket(arm, server):
         yield from _misfits_of_socket(arm, arm.load, server)
     if found is not None and found is not arm.kind:
@@ -46,6 +51,42 @@ def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:
             Database(target.to_json())
         except ValueError as error:
             yield Problem(("servers", name, "driver" if driver else "use"), str(error))
+
+
+def _misfits_of_http(arm: Arm, load: HttpLoadTable, server: AnyServer) -> Iterator[Problem]:
+    """Yield what keeps a server, as it is set, from speaking the load's version of HTTP."""
+    description, given = server.entry.description, arm.server.settings
+    place: KeyPath = ("servers", arm.name)
+    why = f'because http = "{load.http}" in [load]'
+    for name in _switches(load.http, knows_itself=description.from_study is None):
+        setting = description.settings.get(name)
+        if isinstance(setting, BooleanSetting) and given.get(name, setting.default) is not True:
+            found = "found false" if name in given else "missing"
+            yield Problem((*place, name), f"{found}; expected true, {why}")
+    if description.ready.quic and load.http != HTTP3:
+        text = f'{description.title} speaks HTTP/3 alone; expected http = "{HTTP3}" in [load]'
+        yield Problem(place, text)
+    if load.http not in (HTTP3, BY_ALT_SVC) or TLS in description.settings:
+        return
+    url = arm.server.url
+    if url is None:
+        yield Problem(place, f"{description.title} has no TLS; expected a server that has it, {why}")
+    elif scheme_of(description.settings, given, url) == "http":
+        text = f"HTTP/3 has no clear text; expected a URL of https://, {why}"
+        yield Problem((*place, "url"), text)
+
+
+def _switches(http: AskedHttp, *, knows_itself: bool) -> tuple[str, ...]:
+    """Return the settings without which a server does not speak a version of HTTP.
+
+    A program that only the study names may speak HTTP/2 alone, which no setting of it says.
+    """
+    switches = {
+        HTTP2: (HTTP2_SETTING,) if knows_itself else (),
+        HTTP3: (TLS, HTTP3_SETTING),
+        BY_ALT_SVC: (TLS,),
+    }
+    return switches.get(http, ())
 
 
 def _listens_on_socket(arm: Arm, server: AnyServer) -> bool:

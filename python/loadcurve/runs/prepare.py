@@ -2,7 +2,7 @@
 
 import functools
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -193,9 +193,9 @@ def find_servers(
             place = _as_written(_place(name, server, error), document)
             problems.append(document.report(Problem(place, str(error))))
             continue
-        problems += map(document.report, misfits(study.arms[name], found[name], study.points()[0]))
+        problems += _reported(misfits(study.arms[name], found[name], study.points()[0]), document)
     if problems:
-        raise BadInput("\n".join(problems))
+        raise BadInput("\n".join(dict.fromkeys(problems)))
     _build_what_is_unbuilt(study, folder, found, say)
     missing = {name: server for name, server in found.items() if isinstance(server, MissingServer)}
     if len(missing) == len(found):
@@ -282,7 +282,7 @@ def require_fitting(study: Study, document: TomlDocument, catalog: Catalog) -> N
         unfound = MissingServer(entry, "", None)
         if server.engine is None:
             # A server that cannot run in a container is refused for that, where the container is looked for.
-            problems += map(document.report, misfits(arm, unfound, study.points()[0]))
+            problems += _reported(misfits(arm, unfound, study.points()[0]), document)
         serves = unfound.kind is arm.kind and arm.kind.serves_content
         if study.content is None and serves and needs_content(entry, server):
             text = f"missing; expected files or a folder for the server {name} to serve"
@@ -341,6 +341,13 @@ def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:
     if isinstance(error, UnusableSetting):
         return ("servers", name, *error.setting.split("."))
     return ("servers", name) if server.use == name else ("servers", name, "use")
+
+
+def _reported(problems: Iterable[Problem], document: TomlDocument) -> Iterator[str]:
+    """Yield each with the line of the study, which may have the settings of an arm in its sweep."""
+    for problem in problems:
+        path = _as_written(problem.path, document) if problem.path[0] == "servers" else problem.path
+        yield document.report(Problem(path, problem.text))
 
 
 def _as_written(place: KeyPath, document: TomlDocument) -> KeyPath:
