@@ -247,8 +247,9 @@ impl Verdict {
         if answered == 0 || missing.is_empty() {
             return;
         }
+        let answers_are = if answered == 1 { "answer is" } else { "answers are" };
         let text = format!(
-            "{} answers are too few for some percentiles of latency, which are null: {}; a \
+            "{} {answers_are} too few for some percentiles of latency, which are null: {}; a \
             longer load gives more",
             grouped(answered),
             list(&missing)

@@ -524,6 +524,9 @@ fn percentiles_that_the_answers_do_not_bound_are_a_note_and_no_doubt() {
         text.contains(needs) && text.contains("p99.9 requires 3,688 and p99.99 requires 36,887"),
         "{text}"
     );
+    let requests = Requests { due: 1, sent: 1, answered: 1, ok: 1, ..REQUESTS };
+    let verdict = Verdict::of(&Evidence { requests, ..closed() });
+    assert!(text_of(&verdict.notes, Code::TooFewSamples).starts_with("1 answer is too few"), "{verdict:?}");
 }
 
 #[test]
