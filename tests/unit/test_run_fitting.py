@@ -169,3 +169,109 @@ def test_a_server_of_http_3_alone_is_refused_under_another_version(tmp_path):
 )
 def test_a_server_that_speaks_the_loads_http_is_left_alone(http, servers, tmp_path):
     assert over(http, servers, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("load", "why"),
+    [
+        (
+            'http = "2"',
+            'a proxy passes on no HTTP/2 in clear text; expected https://, or http = "1.1"',
+        ),
+        (
+            'messages = "websocket"\nbody = "x"',
+            "a WebSocket in clear text goes through no proxy here; expected a URL of wss://",
+        ),
+    ],
+)
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_what_a_proxy_does_not_pass_on_in_clear_text_is_refused_there_alone(load, why, scheme, tmp_path):
+    url = f"[servers.a]\nuse = 'url'\nurl = '{scheme}://127.0.0.1:1'\nversion = '1'"
+    proxied = f"{ON_WEB_SERVERS}proxy = 'http://127.0.0.1:3128'\n{load}\n"
+    document = document_of(tmp_path, proxied, url, head="content.a = 1")
+    expected = f"{document.path}:8: load.proxy: not used: {why}" if scheme == "http" else ""
+    assert _refused(document) == expected
+
+
+IN_VAIN = "only used with TLS, which no server here has; expected tls = true in its table, or https://"
+WITH_TLS = "[servers.nginx]\ntls = true\n"
+
+
+@pytest.mark.parametrize(
+    ("load", "sweep", "servers", "where"),
+    [
+        ("full_handshakes = 0.5", "timeout = [1]", "[servers.nginx]", "8: load.full_handshakes"),
+        ('tls = { versions = ["1.3"] }', "timeout = [1]", "[servers.nginx]", "8: load.tls"),
+        ("calls = 1", "full_handshakes = [0, 1]", "[servers.nginx]", "10: sweep.full_handshakes"),
+        (
+            "calls = 1",
+            "timeout = [1]",
+            f"{WITH_TLS}[servers.caddy]\nload = {{ full_handshakes = 0 }}",
+            "14: servers.caddy.load.full_handshakes",
+        ),
+        (
+            "full_handshakes = 0.5",
+            "timeout = [1]",
+            "[servers.a]\nuse = 'url'\nurl = 'http://127.0.0.1:1'\nversion = '1'",
+            "8: load.full_handshakes",
+        ),
+    ],
+)
+def test_options_of_tls_are_refused_where_every_server_that_gets_them_has_clear_text(
+    load, sweep, servers, where, tmp_path
+):
+    document = document_of(tmp_path, f"{ON_WEB_SERVERS}{load}\n", servers, head="content.a = 1")
+    document.path.write_text(document.path.read_text().replace("timeout = [1]", sweep))
+    assert _refused(TomlDocument.read(document.path)) == f"{document.path}:{where}: {IN_VAIN}"
+
+
+@pytest.mark.parametrize(
+    ("sweep", "servers"),
+    [
+        ("timeout = [1]", WITH_TLS),
+        ("timeout = [1]", f"{WITH_TLS}[servers.caddy]"),
+        # Of the arms of one server, those with TLS use what all of them are given.
+        ('certificate = ["rsa", "ecdsa"]', WITH_TLS),
+        ("timeout = [1]", "[servers.a]\nuse = 'url'\nurl = 'https://127.0.0.1:1'\nversion = '1'"),
+    ],
+)
+def test_options_of_tls_beside_servers_in_clear_text_are_for_the_others(sweep, servers, tmp_path):
+    load = f"{ON_WEB_SERVERS}full_handshakes = 0.5\n"
+    document = document_of(tmp_path, load, servers, head="content.a = 1")
+    document.path.write_text(document.path.read_text().replace("timeout = [1]", sweep))
+    assert _refused(TomlDocument.read(document.path)) == ""
+
+
+def test_http_3_does_not_go_to_a_server_that_listens_on_a_socket(tmp_path):
+    server = "[servers.a]\nuse = 'command'\nstart = 'sh {socket}'\ntls = true\nversion = '1'"
+    [problem] = problems_in(tmp_path, f'{ON_WEB_SERVERS}http = "3"\n', server, head="content.a = 1")
+    assert problem == "8: load.http: found 3; a listens on a socket, which has no UDP port: give it {port}"
+
+
+@pytest.mark.parametrize(
+    ("requests", "keys", "why"),
+    [
+        ('["/a", "/b"]', "", '5: load.requests: found "/b"; all messages of a load go to one WebSocket'),
+        ('["/a", { path = "/a", headers = { X = "1" } }]', "", 'expected its path, "/a", and its headers'),
+        ('["/a"]', "chunked = true\n", "load.chunked: messages of a WebSocket are sent without chunks"),
+        ('[{ path = "/a", body = "1" }, { path = "/a", body = "2" }]', "", ""),
+    ],
+)
+def test_all_messages_of_a_load_go_to_one_websocket(requests, keys, why, tmp_path):
+    load = ON_WEB_SERVERS.replace('["/a"]', requests) + f'messages = "websocket"\n{keys}'
+    url = "[servers.a]\nuse = 'url'\nurl = 'http://127.0.0.1:1'\nversion = '1'"
+    refused = _refused(document_of(tmp_path, load, url))
+    assert why in refused
+    assert bool(refused) == bool(why)
+
+
+@pytest.mark.parametrize(
+    ("addresses", "refused"),
+    [('["127.0.0.2", "::1"]', True), ('["127.0.0.2"]', False)],
+)
+def test_addresses_of_ipv6_do_not_reach_a_server_that_is_started(addresses, refused, tmp_path):
+    load = f"{ON_WEB_SERVERS}source_addresses = {addresses}\n"
+    document = document_of(tmp_path, load, "[servers.nginx]", head="content.a = 1")
+    assert ("8: load.source_addresses: a server that is started listens on" in _refused(document)) == refused
+    running = "[servers.a]\nuse = 'url'\nurl = 'http://[::1]:1'\nversion = '1'"
+    assert _refused(document_of(tmp_path, load, running, head="content.a = 1")) == ""

@@ -50,6 +50,7 @@ repeat_disturbed = 0
 file = "published.toml"
 servers = { A = "own" }
 [servers.own]
+tls = true
 start = ["python3", "{study}/serve.py", "--root={content}"]
 [servers.listed]
 use = "limit"

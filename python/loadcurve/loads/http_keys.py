@@ -88,8 +88,8 @@ ConnectionWindow = Annotated[
     Field(ge=CONNECTION_WINDOW_BYTES_MIN, le=WINDOW_BYTES_MAX),
     Expected('a size from 65,535 bytes to less than 2 GiB, such as "1MiB"'),
 ]
-_STRAIGHT_BY_ALT_SVC = NotOver(
-    (BY_ALT_SVC,), "since HTTP/3 goes straight to the server; remove it, or use another version"
+_NOT_OVER_HTTP3 = NotOver(
+    (HTTP3, BY_ALT_SVC), "since HTTP/3 goes straight to the server; remove it, or use another version"
 )
 
 
@@ -320,7 +320,7 @@ class HttpKeys(MessagesTable):
             panel="Arrivals and connections",
             place=120,
         ),
-        _STRAIGHT_BY_ALT_SVC,
+        _NOT_OVER_HTTP3,
         Planned("way"),
         OtherTools(takes_any=False, reason="is only driven over TCP"),
     ] = None
@@ -334,7 +334,7 @@ class HttpKeys(MessagesTable):
             panel="Arrivals and connections",
             place=130,
         ),
-        _STRAIGHT_BY_ALT_SVC,
+        _NOT_OVER_HTTP3,
         NotWith(("unix_socket", "connect_to")),
         Planned("way"),
         OtherTools(takes_any=False, reason="is driven without a proxy"),
@@ -367,7 +367,7 @@ class HttpKeys(MessagesTable):
             panel="Arrivals and connections",
             place=140,
         ),
-        _STRAIGHT_BY_ALT_SVC,
+        _NOT_OVER_HTTP3,
         Planned("way"),
         OtherTools(takes_any=False, reason="knows nothing of the PROXY protocol"),
     ] = None

@@ -1,15 +1,19 @@
-"""Whether the servers of a study fit its load: web servers to one, databases to the other."""
+"""Whether the servers of a study fit its load: of its kind, of its protocol, and with what it asks of TLS."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from loadcurve._engine import Database, DatabaseError
 from loadcurve.errors import BadInput
 from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.loads.plan import DatabaseTarget
+from loadcurve.loads.requests import LongList
+from loadcurve.loads.sent import header_fields
 from loadcurve.loads.values import ENGINE_NAME, Point
 from loadcurve.loads.ycsb import DatabaseLoad
-from loadcurve.protocol import BY_ALT_SVC, HTTP2, HTTP3, AskedHttp
+from loadcurve.protocol import BY_ALT_SVC, HTTP2, HTTP3, WEBSOCKET, AskedHttp
+from loadcurve.runs.generators import scheme_in
 from loadcurve.runs.plan import DatabasePlans
+from loadcurve.server.catalog import Catalog
 from loadcurve.server.description import SOCKET_PLACE
 from loadcurve.server.elsewhere import ServerOnMachine
 from loadcurve.server.found import FoundServer, MissingServer
@@ -20,6 +24,7 @@ from loadcurve.server.transport import HTTP2_SETTING, HTTP3_SETTING, TLS, scheme
 from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
+from loadcurve.toml.expected import show
 from loadcurve.toml.problems import KeyPath, Problem
 
 AnyServer = FoundServer | FoundPrograms | RunningServer | ServerOnMachine | MissingServer
@@ -39,6 +44,10 @@ def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:
                 yield Problem(("load", key), text)
     if isinstance(arm.load, HttpLoadTable):
         yield from _misfits_of_http(arm, arm.load, server)
+        yield from _misfits_of_websocket(arm, arm.load)
+        if arm.server.url is None and any(":" in str(one) for one in arm.load.source_addresses):
+            text = "a server that is started listens on an address of IPv4; expected addresses of IPv4"
+            yield Problem(arm.place("source_addresses"), text)
     if isinstance(arm.load, HttpLoadTable) and _listens_on_socket(arm, server):
         yield from _misfits_of_socket(arm, arm.load, server)
     if found is not None and found is not arm.kind:
@@ -58,7 +67,7 @@ def _misfits_of_http(arm: Arm, load: HttpLoadTable, server: AnyServer) -> Iterat
     description, given = server.entry.description, arm.server.settings
     place: KeyPath = ("servers", arm.name)
     why = f'because http = "{load.http}" in [load]'
-    for name in _switches(load.http, knows_itself=description.from_study is None):
+    for name in _switches(load.http, of_catalogue=description.from_study is None):
         setting = description.settings.get(name)
         if isinstance(setting, BooleanSetting) and given.get(name, setting.default) is not True:
             found = "found false" if name in given else "missing"
@@ -66,23 +75,83 @@ def _misfits_of_http(arm: Arm, load: HttpLoadTable, server: AnyServer) -> Iterat
     if description.ready.quic and load.http != HTTP3:
         text = f'{description.title} speaks HTTP/3 alone; expected http = "{HTTP3}" in [load]'
         yield Problem(place, text)
-    if load.http not in (HTTP3, BY_ALT_SVC) or TLS in description.settings:
+    if TLS in description.settings or scheme_of(description.settings, given, arm.server.url) == "https":
         return
-    url = arm.server.url
-    if url is None:
+    if load.http not in (HTTP3, BY_ALT_SVC):
+        yield from _misfits_of_proxy(arm, load)
+    elif arm.server.url is None:
         yield Problem(place, f"{description.title} has no TLS; expected a server that has it, {why}")
-    elif scheme_of(description.settings, given, url) == "http":
-        text = f"HTTP/3 has no clear text; expected a URL of https://, {why}"
-        yield Problem((*place, "url"), text)
+    else:
+        yield Problem((*place, "url"), f"HTTP/3 has no clear text; expected a URL of https://, {why}")
 
 
-def _switches(http: AskedHttp, *, knows_itself: bool) -> tuple[str, ...]:
+def _misfits_of_proxy(arm: Arm, load: HttpLoadTable) -> Iterator[Problem]:
+    """Yield what a proxy does not pass on in clear text."""
+    if load.proxy is None:
+        return
+    if load.http == HTTP2:
+        text = 'not used: a proxy passes on no HTTP/2 in clear text; expected https://, or http = "1.1"'
+        yield Problem(arm.place("proxy"), text)
+    elif load.messages == WEBSOCKET:
+        text = "not used: a WebSocket in clear text goes through no proxy here; expected a URL of wss://"
+        yield Problem(arm.place("proxy"), text)
+
+
+def _misfits_of_websocket(arm: Arm, load: HttpLoadTable) -> Iterator[Problem]:
+    """Yield the requests that are no messages of one WebSocket."""
+    if load.messages != WEBSOCKET:
+        return
+    place = arm.place("requests")
+    if isinstance(load.requests, LongList):
+        text = "found a long list of paths, which has no messages; expected requests with a body in the study"
+        yield Problem(place, text)
+        return
+    first, *others = load.asked
+    if any(one.chunked for one in (first, *others)):
+        text = "messages of a WebSocket are sent without chunks; remove chunked"
+        yield Problem(arm.place("chunked") if load.chunked else place, text)
+    handshake = (first.path, header_fields(first.headers))
+    for index, one in enumerate(others, start=1):
+        if (one.path, header_fields(one.headers)) != handshake:
+            text = (
+                f"found {show(one.path)}; all messages of a load go to one WebSocket, that of the first "
+                f"request; expected its path, {show(first.path)}, and its headers"
+            )
+            yield Problem((*place, str(index)), text)
+
+
+def tls_in_vain(study: Study, catalog: Catalog, as_written: Callable[[KeyPath], KeyPath]) -> list[Problem]:
+    """Return the options of TLS that only servers in clear text are given.
+
+    Beside servers with TLS some may have none: what the study gives all of them is for the others. A place
+    is where the file has an option, by ``as_written``: that of the server of several arms, for theirs.
+    """
+    uses: dict[KeyPath, bool] = {}
+    for arm in study.arms.values():
+        is_encrypted = isinstance(arm.load, HttpLoadTable) and scheme_in(catalog, arm) == "https"
+        for place in map(as_written, _places_of_tls(study, arm)):
+            uses[place] = uses.get(place, False) or is_encrypted
+    text = "only used with TLS, which no server here has; expected tls = true in its table, or https://"
+    return [Problem(place, text) for place, is_used in uses.items() if not is_used]
+
+
+def _places_of_tls(study: Study, arm: Arm) -> Iterator[KeyPath]:
+    for key in ("tls", "full_handshakes", "early_data"):
+        if key in arm.load.overriding or study.load.gives(key):
+            yield arm.place(key)
+        if key in study.sweep:
+            yield ("sweep", key)
+        if key in (arm.server.sweep or {}):
+            yield (*arm.place_of_sweep, key)
+
+
+def _switches(http: AskedHttp, *, of_catalogue: bool) -> tuple[str, ...]:
     """Return the settings without which a server does not speak a version of HTTP.
 
     A program that only the study names may speak HTTP/2 alone, which no setting of it says.
     """
     switches = {
-        HTTP2: (HTTP2_SETTING,) if knows_itself else (),
+        HTTP2: (HTTP2_SETTING,) if of_catalogue else (),
         HTTP3: (TLS, HTTP3_SETTING),
         BY_ALT_SVC: (TLS,),
     }
@@ -103,6 +172,9 @@ def _misfits_of_socket(arm: Arm, load: HttpLoadTable, server: AnyServer) -> Iter
     if load.generator != ENGINE_NAME:
         text = f"{load.generator} is only driven over TCP; {arm.name} listens on a socket: give it {{port}}"
         yield Problem(arm.place("generator"), text)
+    if load.http in (HTTP3, BY_ALT_SVC):
+        text = f"found {load.http}; {arm.name} listens on a socket, which has no UDP port: give it {{port}}"
+        yield Problem(arm.place("http"), text)
     if load.source_addresses:
         text = f"not used: {arm.name} listens on a socket, which has no addresses; remove it"
         yield Problem(arm.place("source_addresses"), text)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.host.cpus import CpuDivision, UnusableCpu, cpus_apart, divide_cpus, require_usable
 from loadcurve.result.records import ContainerRecord, ContentRecord, ServerRecord
-from loadcurve.runs.fitting import misfits
+from loadcurve.runs.fitting import misfits, tls_in_vain
 from loadcurve.runs.generators import require_generators
 from loadcurve.runs.limits import limits_record, machine_record
 from loadcurve.runs.newer_servers import newer_servers
@@ -287,6 +287,9 @@ def require_fitting(study: Study, document: TomlDocument, catalog: Catalog) -> N
         if study.content is None and serves and needs_content(entry, server):
             text = f"missing; expected files or a folder for the server {name} to serve"
             problems.append(document.report(Problem(("content",), text)))
+    if not problems:
+        in_vain = tls_in_vain(study, catalog, functools.partial(_as_written, document=document))
+        problems += map(document.report, in_vain)
     if problems:
         # What is wrong with a swept setting is so for every arm of the server.
         raise BadInput("\n".join(dict.fromkeys(problems)))
@@ -346,15 +349,14 @@ def _place(name: str, server: StudyServer, error: BadInput) -> KeyPath:
 def _reported(problems: Iterable[Problem], document: TomlDocument) -> Iterator[str]:
     """Yield each with the line of the study, which may have the settings of an arm in its sweep."""
     for problem in problems:
-        path = _as_written(problem.path, document) if problem.path[0] == "servers" else problem.path
-        yield document.report(Problem(path, problem.text))
+        yield document.report(Problem(_as_written(problem.path, document), problem.text))
 
 
 def _as_written(place: KeyPath, document: TomlDocument) -> KeyPath:
     """Return where the study says what is wrong with an arm: in its sweep, or in the table of its server."""
     tables, sweep = document.data.get("servers"), document.data.get("sweep")
-    _, name, *keys = place
-    if not isinstance(tables, dict) or name in tables:
+    head, name, *keys = place
+    if head != "servers" or not isinstance(tables, dict) or name in tables:
         return place
     if isinstance(sweep, dict) and keys and keys[0] in sweep:
         return ("sweep", keys[0])
