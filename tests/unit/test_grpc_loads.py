@@ -196,6 +196,25 @@ def test_a_message_is_no_part_of_a_record_and_statuses_are(tmp_path):
             ["load.http", "kept on streams of HTTP/2"],
         ),
         ({'messages = "grpc"\n': ""}, ["load.grpc", "only used with messages"]),
+        ({'messages = "grpc"\n': 'messages = "grpc"\nbody = "x"\n'}, ["load.body", "not sent", "message in"]),
+        ({'messages = "grpc"\n': 'messages = "grpc"\nmethod = "PUT"\n'}, ["load.method", "made by POST"]),
+        ({'messages = "grpc"\n': 'messages = "grpc"\nchunked = true\n'}, ["load.chunked", "no chunks"]),
+        (
+            {'messages = "grpc"\n': 'messages = "grpc"\nverify = { pattern = "x" }\n'},
+            ["load.verify", "right by their status"],
+        ),
+        (
+            {'["/h.Hello/Say"]': '[{ path = "/h.Hello/Say", method = "GET" }]'},
+            ["load.requests", 'found "GET"', "made by POST"],
+        ),
+        (
+            {'["/h.Hello/Say"]': '[{ path = "/h.Hello/Say", chunked = true }]'},
+            ["load.requests", "no chunks"],
+        ),
+        (
+            {'["/h.Hello/Say"]': '[{ path = "/h.Hello/Say", expect = { pattern = "x" } }]'},
+            ["load.requests", "right by their status"],
+        ),
         (
             {"[load.grpc]\n": '[load.grpc]\nstatuses = ["FINE"]\n'},
             ["load.grpc.statuses", "FINE", "NOT_FOUND"],

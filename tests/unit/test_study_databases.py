@@ -138,6 +138,8 @@ loading: reload = "trial"
     :7: load.reload: found "trial", but the load phase requires an empty table at every point; remove it
 counted: generator_threads = 5
     :7: load.generator_threads: found 5; expected no more than the threads; the lowest point has 4
+counted: arrivals = "poisson"
+    :7: load.arrivals: only used with a rate, at which operations fall due; set rate as well, or remove it
 counted: phase = "runs"
     :7: load.phase: found "runs"; expected "run" or "load"; did you mean "run"?
 counted: workload = "a" -> workload = { mix = { raed = 1 } }

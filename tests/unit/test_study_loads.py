@@ -93,6 +93,15 @@ closed: http = "4"
     :9: load.http: found "4"; expected "1.0", "1.1", "2", "3" or "3-by-alt-svc"
 closed: http = "3"\npipeline = 2
     :10: load.pipeline: cannot be combined with http = "3", which has no pipeline; expected streams
+closed: http = "3"\nproxy = "http://127.0.0.1:3128"
+    :10: load.proxy: cannot be combined with http = "3", since HTTP/3 goes straight to the server; remove
+    it, or use another version
+closed: http = "3"\nunix_socket = "/a"
+    :10: load.unix_socket: cannot be combined with http = "3", since HTTP/3 goes straight to the server;
+    remove it, or use another version
+closed: http = "3"\nproxy_protocol = "2"
+    :10: load.proxy_protocol: cannot be combined with http = "3", since HTTP/3 goes straight to the server;
+    remove it, or use another version
 closed: http = "3"\nhpack = "literal"
     :10: load.hpack: only used over HTTP/2, since HTTP/3 has QPACK; set http to 2, or remove it
 closed: sockets = "thread"
@@ -224,6 +233,9 @@ sessions: duration = "1s"
     :8: load.num_connections: cannot be combined with a duration; keep one of the two
 sessions: burst = 5
     :10: load.burst: found 5; expected no more than the calls per connection; the lowest point has 4
+sessions: calls = 4 -> think = "1s"
+    :9: load.think: not used: clients think between two bursts, and each connection makes one (burst = 1,
+    calls = 1); set calls above burst, or remove it
 sessions: threads = 6
     :10: load.threads: found 6; expected no more threads than connections; the lowest point has 5
 sessions: pipeline = 2

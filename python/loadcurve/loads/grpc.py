@@ -20,11 +20,14 @@ from loadcurve.loads.option import CommandLine
 from loadcurve.loads.requests import LongList
 from loadcurve.loads.sent import FILE_MARK, BodyLines, recorded_text, require_not_hidden, text_or_file
 from loadcurve.loads.values import PositiveCount
+from loadcurve.loads.verification import AnswerPattern
 from loadcurve.protocol import HTTP2, HTTP3, AskedHttp
 from loadcurve.toml.expected import Expected, show
 from loadcurve.toml.problems import KeyPath, Problem, own_problem
 from loadcurve.toml.values import from_study_folder
 
+CALL_METHOD: Final = "POST"
+"""The method of HTTP by which calls of gRPC are made."""
 CallKind = Literal["unary", "server_stream", "client_stream", "bidirectional"]
 """What a call consists of: which side streams its messages."""
 UNARY: Final = "unary"
@@ -319,6 +322,7 @@ def problems_of_calls(
     for index, path in without_method.items():
         text = f"found {show(path)}, which names no method of gRPC; expected /package.Service/Method"
         yield Problem(("load", "requests", str(index)), text)
+    yield from _not_of_requests(calls)
     if without_method:
         return
     if grpc.proto is not None and grpc.descriptors is not None:
@@ -345,6 +349,20 @@ def problems_of_calls(
             yield Problem(
                 ("load", "requests", str(index)) if own else ("load", "grpc", "message"), str(error)
             )
+
+
+def _not_of_requests(calls: Sequence[AskedRequest]) -> Iterator[Problem]:
+    """Check that no request of the list says what calls of gRPC do not have."""
+    for index, call in enumerate(calls):
+        place = ("load", "requests", str(index))
+        if call.method != CALL_METHOD:
+            text = f"found {show(call.method)}; calls of gRPC are made by {CALL_METHOD}; remove the method"
+            yield Problem(place, text)
+        if call.chunked:
+            yield Problem(place, "messages of gRPC have no chunks; remove chunked")
+        if isinstance(call.rule, AnswerPattern):
+            text = "a pattern is not used: calls of gRPC are right by their status; remove it"
+            yield Problem(place, text)
 
 
 def _problems_of_kind(grpc: GrpcTable, kind: CallKind, calls: Sequence[AskedRequest]) -> Iterator[Problem]:

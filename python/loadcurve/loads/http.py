@@ -339,6 +339,7 @@ class SessionsLoadTable(HttpLoadTable):
     def _problems_of_model(self, at: Swept) -> Iterator[Problem]:
         yield from super()._problems_of_model(at)
         yield from self._bursts_without_calls(at)
+        yield from self._thinking_in_vain(at)
 
     def _connections_at(self, at: Swept) -> Sequence[int | float]:
         return super()._connections_at(at) or at.values("num_connections")
@@ -349,6 +350,19 @@ class SessionsLoadTable(HttpLoadTable):
         if burst > calls:
             text = f"found {burst}; expected no more than the calls per connection; the lowest point has "
             yield Problem(at.place("burst"), f"{text}{calls}")
+
+    def _thinking_in_vain(self, at: Swept) -> Iterator[Problem]:
+        """Check that some connections have a second burst, before which their clients think."""
+        if "think" in at.sweep or (self.overriding and "think" not in self.overriding):
+            # It is that of all servers, of which this one may have single bursts.
+            return
+        burst, calls = min(at.values("burst")), max(at.values("calls"))
+        if max(at.values("think")) > 0 and burst >= calls:
+            text = (
+                "not used: clients think between two bursts, and each connection makes one "
+                f"(burst = {burst}, calls = {calls}); set calls above burst, or remove it"
+            )
+            yield Problem(at.place("think"), text)
 
 
 class ClosedLoad(ClosedLoadTable):

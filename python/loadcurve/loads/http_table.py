@@ -4,7 +4,7 @@ import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
 from pydantic import (
     ModelWrapValidatorHandler,
@@ -17,7 +17,7 @@ from loadcurve.loads.asked import AskedRequest, asked_at, asked_of
 from loadcurve.loads.combinations import problems_of_combinations
 from loadcurve.loads.early_data import problems_of_early_data
 from loadcurve.loads.entries import RequestEntry, path_of, source_of
-from loadcurve.loads.grpc import SERVER_STREAM, problems_of_calls
+from loadcurve.loads.grpc import CALL_METHOD, SERVER_STREAM, problems_of_calls
 from loadcurve.loads.http_keys import HttpKeys
 from loadcurve.loads.messages import problems_of_websocket
 from loadcurve.loads.request_files import has_weight, naming_others, with_requests_read
@@ -25,6 +25,7 @@ from loadcurve.loads.requests import VERIFIED_PATHS_MAX, LongList, sampled_paths
 from loadcurve.loads.sent import header_fields
 from loadcurve.loads.sized import MESSAGE_BYTES_MIN_OF_CALLS, encoded_letters, letters, problems_of_size
 from loadcurve.loads.table import Swept, Table
+from loadcurve.loads.verification import AnswerPattern
 from loadcurve.loads.way import Way
 from loadcurve.protocol import (
     EVENTS,
@@ -37,9 +38,6 @@ from loadcurve.protocol import (
 )
 from loadcurve.toml.expected import nearest, show
 from loadcurve.toml.problems import KeyPath, Problem
-
-CALL_METHOD: Final = "POST"
-"""The method of HTTP by which calls of gRPC are made."""
 
 
 class HttpLoadTable(HttpKeys):
@@ -182,6 +180,8 @@ class HttpLoadTable(HttpKeys):
         yield from self._weights()
         yield from self._chunks()
         yield from problems_of_combinations(at, self.http, self.messages)
+        if self.makes_calls:
+            yield from self._not_of_calls(at)
         given = self.grpc.message if self.makes_calls else self.body
         of_size = [*problems_of_size(at, self.messages, is_given=bool(given) or self._gives_own_bodies)]
         if of_size:
@@ -200,6 +200,20 @@ class HttpLoadTable(HttpKeys):
         if self.proxy_credentials is not None and self.proxy is None:
             yield Problem(("load", "proxy_credentials"), "only used with a proxy; set proxy as well")
         yield from self._problems_of_messages(at)
+
+    def _not_of_calls(self, at: Swept) -> Iterator[Problem]:
+        """Yield what is said of requests and answers that calls of gRPC do not have."""
+        if self.body:
+            text = "not sent: calls of gRPC have a message instead of a body; expected message in [load.grpc]"
+            yield Problem(("load", "body"), text)
+        if at.gives("method") and self.method != CALL_METHOD:
+            text = f"found {show(self.method)}; calls of gRPC are made by {CALL_METHOD}; remove it"
+            yield Problem(("load", "method"), text)
+        if self.chunked:
+            yield Problem(("load", "chunked"), "not used: messages of gRPC have no chunks; remove it")
+        if isinstance(self.verify, AnswerPattern):
+            text = "not used: calls of gRPC are right by their status; expected statuses in [load.grpc]"
+            yield Problem(("load", "verify"), text)
 
     @property
     def _gives_own_bodies(self) -> bool:

@@ -218,6 +218,9 @@ class DatabaseLoadTable(LoadTable):
         yield from self._phases(at)
         yield from self._idle_generator_threads(at)
         yield from self._reloads(at)
+        if self.arrivals != "constant" and not at.values("rate"):
+            text = "only used with a rate, at which operations fall due; set rate as well, or remove it"
+            yield Problem(at.place("arrivals"), text)
 
     def _phases(self, at: Swept) -> Iterator[Problem]:
         """Check that the run phase ends in one way, and that the load phase is left to its records."""

@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 from loadcurve._engine import descriptor_set, reflection_answer, reflection_question, schema_methods
 from loadcurve.errors import BadInput, NothingMeasured
 from loadcurve.loads.asked import AskedRequest
-from loadcurve.loads.grpc import OK, STATUSES, GrpcTable
-from loadcurve.loads.http_table import CALL_METHOD, HttpLoadTable
+from loadcurve.loads.grpc import CALL_METHOD, OK, STATUSES, GrpcTable
+from loadcurve.loads.http_table import HttpLoadTable
 from loadcurve.redaction import own_words
 from loadcurve.server.asked import Ended, Site, answer_as_it_comes
 from loadcurve.server.failure import ServerFailure
