@@ -108,6 +108,8 @@ connections = [1]
     ("keys", "problem"),
     [
         ("burst = true", 'servers.nginx.burst: requires a machine type, such as machine = "t2.micro"'),
+        ("[host]\nburst = true", "host.burst: requires a machine type"),
+        ("[host]\ncpus_per_vcpu = 0.25", "host.cpus_per_vcpu: requires a machine type"),
         ('machine = "t2.micro"\nburst = 3', "servers.nginx.burst: found 3; expected true, false or a table"),
         (
             'machine = "t2.micro"\nburst = { credits = -1 }',

@@ -272,6 +272,14 @@ def test_an_unknown_type_of_a_machine_is_reported_with_its_line(tmp_path):
             '[host]\nserver_machine = "web"\n[machines.web]\nssh = "web"\ncpus = [1]\n',
             "machines.web.cpus: only for a machine that sends load",
         ),
+        (
+            '[machines.web]\nssh = "web"\nsource_addresses = ["10.0.0.9"]\n',
+            "machines.web.source_addresses: only for a machine that sends load",
+        ),
+        (
+            'load = { source_addresses = ["10.0.0.7"] }\nload_machines=["left"]\n[machines.left]\nssh="l"\n',
+            "servers.nginx.load.source_addresses: not used: these are addresses of this machine",
+        ),
         ('[machines.web]\nssh = "web"\ncpus = [-1]\n', "machines.web.cpus"),
         ('[machines.here]\nssh = "web"\n', "machines.here: here is this machine, which has no table"),
         ('[machines.web]\nssh = "-oProxyCommand=rm"\n', "expected an ssh destination"),

@@ -37,6 +37,9 @@ count = 3 -> between_points = "stop"
 restart = "point" -> restart = "point"\nbetween_points = "continue"
     :14: trials.between_points: cannot be combined with restart = "point", which stops the server; remove
     one
+\n[servers.nginx]\n[servers.other]\nuse = "nginx"\nworkers = 2 -> \n[servers.url]\nurl = "http://127.0.0.1:1"
+    :13: trials.restart: found "point", but all servers run already (url), and a run starts and stops none;
+    remove it
 restart = "point" -> between_points = "continue"\nrepeat_disturbed = 2
     :14: trials.repeat_disturbed: found 2; a point cannot be repeated in its place among points without a
     pause; remove it

@@ -100,9 +100,50 @@ def load_machine_inconsistencies(
                 "server_cpus in [host]"
             )
             yield Problem(("machines", name, "cpus"), text)
+        if table.source_addresses and not any(name in names for _, names in lists):
+            text = "only for a machine that sends load, and no load_machines name it; remove it"
+            yield Problem(("machines", name, "source_addresses"), text)
     if (host.load_machines is not None or lists) and trials.continues:
         text = 'found "continue"; expected "pause", because load machines start each point anew'
         yield Problem(("trials", "between_points"), text)
+
+
+def sources_in_vain(senders: Mapping[str, Sequence[str] | None], arms: Iterable[Arm]) -> Iterator[Problem]:
+    """Yield the source addresses that are given to loads which this machine has no part in sending.
+
+    ``senders`` has the names of the machines that share the load of each arm; ``None`` where the run sends
+    it, or where only a cluster knows which they are.
+    """
+    uses: dict[KeyPath, bool] = {}
+    for arm in arms:
+        if isinstance(arm.load, HttpLoadTable) and arm.load.source_addresses:
+            names, place = senders[arm.name], arm.place("source_addresses")
+            uses[place] = uses.get(place, False) or names is None or HERE in names
+    text = (
+        "not used: these are addresses of this machine, which sends no load; set source_addresses in "
+        f"[machines] of those that do, or name {show(HERE)} in load_machines"
+    )
+    yield from (Problem(place, text) for place, is_used in uses.items() if not is_used)
+
+
+def machine_types_missing(host: Host, servers: Mapping[str, StudyServer]) -> Iterator[Problem]:
+    """Yield what is said of machine types where no server is of one."""
+    if any(table.machine is not None for table in servers.values()):
+        return
+    for key in ("cpus_per_vcpu", "burst"):
+        if key in host.model_fields_set and getattr(host, key) != Host.model_fields[key].default:
+            text = (
+                'requires a machine type, such as machine = "t2.micro" in the table of a server, and none '
+                "is of one (a type in [machines] says its price alone); set it, or remove this"
+            )
+            yield Problem(("host", key), text)
+
+
+def restarts_in_vain(trials: Trials, servers: Mapping[str, StudyServer]) -> Iterator[Problem]:
+    """Yield that points are to begin with a start of the server where a run starts none."""
+    if trials.restart == "point" and all(table.url is not None for table in servers.values()):
+        text = 'found "point", but all servers run already (url), and a run starts and stops none; remove it'
+        yield Problem(("trials", "restart"), text)
 
 
 def undivided_connections(

@@ -20,8 +20,11 @@ from loadcurve.study.consistency import (
     inconsistencies,
     limit_inconsistencies,
     load_machine_inconsistencies,
+    machine_types_missing,
     named_load_machines,
     peak_inconsistencies,
+    restarts_in_vain,
+    sources_in_vain,
     undivided_connections,
     unknown_machines,
     warmup_inconsistencies,
@@ -219,6 +222,10 @@ class Study(TomlTable):
         problems = list(inconsistencies(self.content, self.load, self.arms.values(), self.sweep, beside))
         problems += unknown_machines(self.host, self.servers, self.machines)
         problems += load_machine_inconsistencies(self.host, self.servers, self.trials, self.machines)
+        if not beside:
+            # Several loads have one [host], and each of them is a study with one of the servers.
+            problems += machine_types_missing(self.host, self.servers)
+            problems += restarts_in_vain(self.trials, self.servers)
         problems += drop_inconsistencies(self.trials, self.sweep)
         problems += warmup_inconsistencies(self.trials, self.arms.values())
         problems += continuation_inconsistencies(self.trials, self.arms.values())
@@ -233,6 +240,11 @@ class Study(TomlTable):
         if self.shortening is not None:
             problems += self.shortening.inconsistencies(list(self.servers), self.sweep)
         if not problems:
+            senders = {
+                name: None if self.is_loaded_by_ray(name) else self.sending_machines_of(name)
+                for name in self.servers
+            }
+            problems += sources_in_vain(senders, self.arms.values())
             counts = {name: len(self.sending_machines_of(name) or ()) for name in self.servers}
             problems += undivided_connections(counts, self.arms.values(), self.points())
         if problems:
