@@ -117,6 +117,20 @@ def test_verdicts_and_failures_are_those_of_the_records(run: GrowingRun):
     ]
 
 
+@pytest.mark.parametrize(
+    ("problem", "why"),
+    [(None, "not found here"), ("nginx speaks HTTP/3 from 1.25 on", "nginx speaks HTTP/3 from 1.25 on")],
+)
+def test_a_server_that_is_not_measured_is_shown_with_the_reason(problem, why, tmp_path: Path):
+    record = synthetic.run_record()
+    absent = record.servers["absent"].model_copy(update={"problem": problem})
+    run = GrowingRun(
+        tmp_path / "run", record.model_copy(update={"servers": {**record.servers, "absent": absent}})
+    )
+    missing = {one["name"]: one["missing"] for one in said(run.folder)["servers"]}
+    assert missing == dict.fromkeys(record.servers) | {"absent": why}
+
+
 def test_the_report_is_led_to_as_soon_as_it_is_there(run: GrowingRun):
     assert not said(run.folder)["report"]
     (run.folder / "report.html").write_text("<!doctype html>")

@@ -157,7 +157,7 @@ def _failures(run: Run | None) -> list[dict[str, str]]:
     ]
 
 
-def _servers(run: Run | None) -> list[dict[str, str | bool]]:
+def _servers(run: Run | None) -> list[dict[str, str | None]]:
     if run is None:
         return []
     looks = appearances(run.run.servers)
@@ -168,7 +168,7 @@ def _servers(run: Run | None) -> list[dict[str, str | bool]]:
             "load": differing.get(name, ""),
             "colour": looks[name].colour,
             "outline": looks[name].outline,
-            "missing": server.status == "missing",
+            "missing": (server.problem or "not found here") if server.status == "missing" else None,
         }
         for name, server in run.run.servers.items()
     ]

@@ -96,8 +96,8 @@
     path.setAttribute("fill", colour);
     symbol.append(path);
     item.append(symbol, ` ${name}`);
-    item.classList.toggle("missing", missing);
-    for (const said of [load, missing ? "not installed, not measured" : ""].filter(Boolean)) {
+    item.classList.toggle("missing", missing !== null);
+    for (const said of [load, missing === null ? "" : `not measured: ${missing}`].filter(Boolean)) {
       const note = document.createElement("span");
       note.textContent = said;
       item.append(" ", note);
