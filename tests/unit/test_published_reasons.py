@@ -171,3 +171,35 @@ def test_what_files_of_earlier_versions_lack_is_absent(tmp_path: Path):
     assert values["late"] == []
     assert values["findings"][0].where == ""
     assert values["findings"][0].cause == run.findings[0].cause
+
+
+def test_points_at_which_a_ranked_server_has_no_usable_trial_are_named_below_the_rankings(published):
+    spoiled = at(published, "nginx", 200).model_copy(update={"verdicts": ["invalid"] * 3})
+    points = [
+        spoiled if (one.server, one.point) == ("nginx", spoiled.point) else one for one in published.points
+    ]
+    assert result_values(published, "0" * 64)["left_out"] == []
+    values = result_values(published.model_copy(update={"points": points}), "0" * 64)
+    assert values["left_out"] == [("nginx", "connections = 200")]
+
+
+def test_the_command_that_repeats_a_run_has_its_options_and_its_seed(published):
+    run = published.model_copy(update={"options": ["--quick"], "seed": 7})
+    assert result_values(run, "0" * 64)["repeat"] == "loadcurve run study.toml --seed 7 --quick"
+
+
+def test_a_server_without_a_usable_trial_at_the_lowest_load_is_named_below_its_bars(tmp_path: Path):
+    verdict = {"status": "invalid", "reasons": [{"code": "errors", "text": "all failed"}], "notes": []}
+    records = [
+        synthetic.with_load(one, verdict=Verdict.model_validate(verdict))
+        if isinstance(one, PointRecord) and (one.server, one.point["connections"]) == ("nginx", 1)
+        else one
+        for one in synthetic.trial_records(synthetic.run_record())
+    ]
+    synthetic.write_run(tmp_path / "run", records=records)
+    publish_run(tmp_path / "site", run := published_run(tmp_path / "run", Publication()))
+    build_site(tmp_path / "site")
+    assert "nginx" in result_values(run, "0" * 64)["not_at_lowest"]
+    page = (tmp_path / "site" / run.place).with_suffix(".html").read_text()
+    assert "All servers at" not in page
+    assert "Without a usable trial there: nginx" in page

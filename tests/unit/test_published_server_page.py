@@ -94,6 +94,10 @@ def test_two_settings_of_a_server_in_one_run_are_side_by_side_with_their_figures
     (title, (first, second)), *_ = found.figures
     assert title.startswith("throughput")
     assert first == second != ("", "", "")
+    # Each server's figures are of its own peak.
+    assert len(found.at) == 2
+    assert all(one.startswith("connections = ") for one in found.at)
+    assert f"<td>{found.at[0]}</td>" in (tmp_path / "servers" / "nginx.html").read_text()
 
 
 def test_settings_that_were_changed_between_runs_are_side_by_side_the_newest_first(site):
@@ -165,3 +169,31 @@ def test_every_rule_of_a_filter_has_its_choice_and_every_row_its_number(site):
     assert all(f'id="{one}"' in page for one in chosen)
     rows = re.findall(r'<tr data-protocol="[^"]*" data-platform="[^"]*" data-version="(\d)">', page)
     assert sorted(rows[:2]) == ["1", "2"]
+
+
+def test_places_and_rows_on_the_page_of_a_study_are_by_the_measure_that_answers_it(site):
+    run = runs_of(site)[-1]
+    places = {"nginx": (2, 3), "apache": (1, 1), "tiny": (2, 3)}
+    servers = [
+        one.model_copy(
+            update={
+                "ranks": {"throughput_rps": (1, 1), "latency_p99_s": places[one.name]},
+                "unranked": None,
+            }
+        )
+        for one in run.servers
+        if one.name in places
+    ]
+    run = run.model_copy(update={"ranked_by": "latency_p99_s", "servers": servers})
+    [[one]] = study_values("three-servers", [run], {})["conditions"]
+    assert (one.answer, [group.places for group in one.groups]) == ("p99", ["1", "2 to 3"])
+    first, *others = [(row.server.name, row.rank) for row in one.rows]
+    assert first == ("apache", "1")
+    assert {places for _, places in others} == {"2 to 3"}
+
+
+def test_of_different_loads_of_a_study_the_newest_is_first(site):
+    older, newer = runs_of(site)
+    newer = newer.model_copy(update={"conditions": "f" * 64})
+    conditions = study_values("three-servers", [older, newer], {})["conditions"]
+    assert [one.newest.place for [one] in conditions] == [newer.place, older.place]

@@ -109,15 +109,28 @@ def test_a_cell_that_is_sorted_by_places_leaves_the_page_as_its_figure_with_the_
     ]
 
 
-@pytest.mark.needs("node")
-def test_places_are_sorted_by_the_best_and_then_by_the_worst():
-    places = ["10.12", "1.10", "2.2", "1.3"]
-    rows = ", ".join(f"{{ cells: [{{ dataset: {{ sort: '{one}' }} }}] }}" for one in places)
+def sorted_cells(cells: list[str]) -> list[dict[str, Any]]:
+    """Return the cells of a column of texts as a click on its heading sorts them."""
+    rows = ", ".join(f"{{ cells: [{one}] }}" for one in cells)
     table = f"{{ tBodies: [{{ rows: [{rows}], append(...sorted) {{ this.rows = sorted; }} }}] }}"
     header = """{
         closest: () => table, cellIndex: 0, getAttribute: () => null, setAttribute() {},
         classList: { contains: () => false }, parentElement: { cells: [] },
     }"""
     found = f"((table) => {{ sortBy({header}); return table.tBodies[0].rows; }})({table})"
-    in_order = [row["cells"][0]["dataset"]["sort"] for row in in_node(found, "function complete() {}")]
+    return [row["cells"][0] for row in in_node(found, "function complete() {}")]
+
+
+@pytest.mark.needs("node")
+def test_places_are_sorted_by_the_best_and_then_by_the_worst():
+    places = [f"{{ dataset: {{ sort: '{one}' }} }}" for one in ("10.12", "1.10", "2.2", "1.3")]
+    in_order = [cell["dataset"]["sort"] for cell in sorted_cells(places)]
     assert in_order == ["1.3", "1.10", "2.2", "10.12"]
+
+
+@pytest.mark.needs("node")
+def test_points_are_sorted_by_whole_numbers_whose_thousands_are_apart():
+    rates = ("rate = 2,000", "rate = 500", "rate = 12,500", "rate = 8,000")
+    cells = [f"{{ dataset: {{}}, textContent: '{one}' }}" for one in rates]
+    in_order = [cell["textContent"] for cell in sorted_cells(cells)]
+    assert in_order == ["rate = 500", "rate = 2,000", "rate = 8,000", "rate = 12,500"]

@@ -1,5 +1,6 @@
 """The pages that list published runs: the front page, and those of a study, a server and a machine."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -11,7 +12,7 @@ from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.arms import caution_of_loads
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
 from loadcurve.report.site.filters import Filter, filter_of, platform_of
-from loadcurve.report.site.profiles import profiles_of
+from loadcurve.report.site.profiles import ANSWERING, profiles_of
 from loadcurve.report.site.result_page import Group, groups_of, places_words
 from loadcurve.report.site.values import TITLES, cell, heading, shown_unit
 from loadcurve.result.publication import PublishedMachine
@@ -33,7 +34,7 @@ class Row:
     point: str
     cells: list[tuple[str, str, str]]
     rank: str
-    """Its places by throughput, or nothing."""
+    """Its places by the measure that answers the study, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,9 @@ class OfConditions:
     machine: str
     newest: IndexedRun
     groups: tuple[Group, ...]
-    """The newest run's ranking by throughput."""
+    """The newest run's ranking by the measure that answers its study."""
+    answer: str
+    """The title of that measure."""
     caution: str | None
     """What must be known of it where servers had different loads."""
     rows: list[Row]
@@ -67,27 +70,37 @@ def headings() -> list[str]:
     return [heading(name, *TITLES[name]) for name in HEADLINES]
 
 
+def answering(run: IndexedRun) -> str:
+    """Return the measure that answers a run's study; throughput where the run is not ranked by it."""
+    is_ranked = run.ranked_by in ANSWERING and any(run.ranked_by in one.ranks for one in run.servers)
+    return run.ranked_by if is_ranked else HEADLINES[0]
+
+
 def rows_of(run: IndexedRun, servers: Iterable[IndexedServer] | None = None) -> list[Row]:
-    """Return the rows of a run's servers, the highest throughput first, and those in no ranking last."""
+    """Return the rows of a run's servers, the best first, and those in no ranking last."""
+    measure = answering(run)
     return [
         Row(
             run,
             server,
             "" if server.point is None else text.point(server.point),
             [cell(server.figures.get(name), name, TITLES[name][1]) for name in HEADLINES],
-            places_words(*server.ranks[HEADLINES[0]]) if HEADLINES[0] in server.ranks else "",
+            places_words(*server.ranks[measure]) if measure in server.ranks else "",
         )
-        for server in _in_order(run.servers if servers is None else servers)
+        for server in _in_order(run, run.servers if servers is None else servers)
     ]
 
 
-def _in_order(servers: Iterable[IndexedServer]) -> list[IndexedServer]:
-    return sorted(servers, key=_order)
+def _in_order(run: IndexedRun, servers: Iterable[IndexedServer]) -> list[IndexedServer]:
+    """Return servers of a run by throughput, or by their places where another measure answers its study."""
+    measure = answering(run)
 
+    def order(server: IndexedServer) -> tuple[bool, tuple[float, float], float, str]:
+        places = (0, 0) if measure == HEADLINES[0] else server.ranks.get(measure, (math.inf, math.inf))
+        figure = server.figures.get(HEADLINES[0])
+        return server.unranked is not None, places, -figure.value if figure else 0.0, server.name
 
-def _order(server: IndexedServer) -> tuple[bool, float, str]:
-    figure = server.figures.get(HEADLINES[0])
-    return server.unranked is not None, -figure.value if figure else 0.0, server.name
+    return sorted(servers, key=order)
 
 
 def front_values(index: SiteIndex, languages: Mapping[str, str]) -> dict[str, Any]:
@@ -183,7 +196,8 @@ def study_values(subject: str, runs: Sequence[IndexedRun], languages: Mapping[st
         "count": units.plural(len(runs), "run"),
         "headings": headings(),
         "conditions": [
-            [_of_conditions(of_machine, tags) for of_machine in on.values()] for on in by_conditions.values()
+            [_of_conditions(of_machine, tags) for of_machine in on.values()]
+            for on in sorted(by_conditions.values(), key=_newest_of, reverse=True)
         ],
         "compared": _compared(runs[-COMPARED_RUNS_MAX:]),
         "are_all_compared": len(runs) <= COMPARED_RUNS_MAX,
@@ -195,6 +209,11 @@ def study_values(subject: str, runs: Sequence[IndexedRun], languages: Mapping[st
     }
 
 
+def _newest_of(on_machines: Mapping[str, Sequence[IndexedRun]]) -> str:
+    """Return when the newest of the runs with the same load was started."""
+    return max(runs[-1].started_at for runs in on_machines.values())
+
+
 def names_of(runs: Sequence[IndexedRun]) -> list[str]:
     """Return the names of all servers of some runs, in the order in which they first appear."""
     return list(dict.fromkeys(server.name for run in runs for server in run.servers))
@@ -203,12 +222,14 @@ def names_of(runs: Sequence[IndexedRun]) -> list[str]:
 def _of_conditions(runs: Sequence[IndexedRun], tags: Mapping[str, str]) -> OfConditions:
     newest = runs[-1]
     # Places in different works are of different rankings.
-    ranked = [one for one in newest.servers if newest.works == 1 and HEADLINES[0] in one.ranks]
-    in_order = sorted(ranked, key=lambda one: one.ranks[HEADLINES[0]])
+    measure = answering(newest)
+    ranked = [one for one in newest.servers if newest.works == 1 and measure in one.ranks]
+    in_order = sorted(ranked, key=lambda one: one.ranks[measure])
     return OfConditions(
         machine=newest.machine.name,
         newest=newest,
-        groups=groups_of((one.name, one.ranks[HEADLINES[0]]) for one in in_order),
+        groups=groups_of((one.name, one.ranks[measure]) for one in in_order),
+        answer=ANSWERING[measure][0],
         caution=caution_of_loads({one.name: one.load for one in ranked}),
         rows=rows_of(newest),
         older=list(reversed(runs[:-1])),
@@ -290,7 +311,7 @@ def _compared(runs: Sequence[IndexedRun]) -> dict[str, Any]:
                 ],
             }
             for run in reversed(runs)
-            for server in _in_order(run.servers)
+            for server in _in_order(run, run.servers)
             if server.point is not None
         ],
     }

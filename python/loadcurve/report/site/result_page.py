@@ -12,6 +12,7 @@ from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.arms import caution_of_loads, options_in_words, own_load_in_words
 from loadcurve.report.findings import CAUSE_TITLES, points_and_trials
+from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.site.bars import Bars, bars
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
 from loadcurve.report.site.filters import filter_of
@@ -118,8 +119,10 @@ def result_values(
         "charts": _charts(run, drawn, looks, measures, price=price, tags=tags),
         "filters": [by_language],
         "tags": tags,
+        "left_out": list(_left_out(run)),
         "late": _late(run),
         "lowest": _lowest(run, tags),
+        "not_at_lowest": [one.name for one in run.servers if lowest_of(run, one.name) is None],
         "lowest_point": text.point(lowest_load(run) or {}),
         "price": price,
         "drawn": drawn,
@@ -136,6 +139,7 @@ def result_values(
             for server in run.servers
         },
         "load": [(key, value) for key, value in text.flattened(run.load)],
+        "repeat": _repeat(run),
         "rerun": {server.name: _rerun(run, server.name) for server in run.servers},
         "noise": None if run.noise is None else units.percent(run.noise),
         "memory": None if run.machine.memory_bytes is None else units.memory_limit(run.machine.memory_bytes),
@@ -185,6 +189,21 @@ def groups_of(ranked: Iterable[tuple[str, tuple[int, int]]]) -> tuple[Group, ...
 def places_words(best: int, worst: int) -> str:
     """Return places of a ranking, such as ``1`` or ``2 to 4``."""
     return str(best) if best == worst else f"{best} to {worst}"
+
+
+def _left_out(run: PublishedRun) -> Iterator[tuple[str, str]]:
+    """Yield the ranked servers that have no usable trial at some points, with these in words."""
+    ranked = {one.server for ranking in run.rankings for one in ranking.ranks}
+    points = {point_key(one.point): one.point for one in run.points}
+    usable = {
+        (one.server, point_key(one.point))
+        for one in run.points
+        if any(verdict != "invalid" for verdict in one.verdicts)
+    }
+    for server in (one.name for one in run.servers if one.name in ranked):
+        lacking = [point for key, point in points.items() if (server, key) not in usable]
+        if lacking:
+            yield server, points_in_words(lacking)
 
 
 def _late(run: PublishedRun) -> list[tuple[str, str]]:
@@ -347,6 +366,12 @@ def _settings(run: PublishedRun, server: PublishedServer) -> Iterator[tuple[str,
     own = run.own_load(server.name)
     for key, value in options_in_words(run.load.get("model"), own, own).items():
         yield f"load: {key}", value
+
+
+def _repeat(run: PublishedRun) -> str:
+    """Return the command that measures the study with the options and the order of this run."""
+    seed = [] if run.seed is None else ["--seed", str(run.seed)]
+    return shlex.join(["loadcurve", "run", "study.toml", *seed, *run.options])
 
 
 def _rerun(run: PublishedRun, server: str) -> str:

@@ -62,6 +62,8 @@ class Settings:
     common: tuple[tuple[str, str], ...]
     figures: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...]
     """Of columns that are of one run: each measure with its cells."""
+    at: tuple[str, ...] = ()
+    """Of each of these columns, the point of the figures."""
 
 
 def server_values(slug: str, runs: Sequence[IndexedRun]) -> dict[str, Any]:
@@ -234,4 +236,7 @@ def _side_by_side(
         tuple((name, values) for name, values in rows if len(set(values)) > 1),
         tuple((name, values[0]) for name, values in rows if len(set(values)) == 1),
         tuple(figures),
+        tuple(text.point(server.point) if server.point else units.ABSENT for _, server in found)
+        if has_figures
+        else (),
     )

@@ -6,7 +6,9 @@ function sortBy(header) {
   complete(table);
   const column = header.cellIndex;
   const sign = header.getAttribute("aria-sort") === "ascending" ? -1 : 1;
-  const key = (row) => row.cells[column].dataset.sort ?? row.cells[column].textContent.trim();
+  // A number such as 1,600 in a text is one, whose comma ends it for the comparison.
+  const said = (row) => row.cells[column].textContent.trim().replaceAll(/(?<=\d),(?=\d{3})/g, "");
+  const key = (row) => row.cells[column].dataset.sort ?? said(row);
   const compare = (a, b) => {
     const [left, right] = [key(a), key(b)];
     if (left === "" || right === "") return (left === "") - (right === "");
