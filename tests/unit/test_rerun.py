@@ -18,6 +18,7 @@ from loadcurve.analysis.rerun_shapes import shapes_between
 from loadcurve.cli.rerun import exit_code_of
 from loadcurve.report.rerun import rerun_in_words, rerun_json, rerun_lines
 from loadcurve.result.folder import read_run
+from loadcurve.result.inputs import LeftOut
 from loadcurve.result.measures import THROUGHPUT
 from loadcurve.result.publication import publish_run, read_published_file
 from loadcurve.result.records import FailureRecord, PointRecord
@@ -437,3 +438,18 @@ def test_what_cannot_be_measured_again_is_refused_before_anything_runs(words, sa
     assert finished.returncode == 2
     assert said in finished.stderr
     assert not (command.work / "loadcurve-runs").exists()
+
+
+def test_a_run_is_not_reproduced_by_those_of_its_optional_servers_that_are_installed_here(base):
+    servers = {name: one for name, one in base.run.servers.items() if name != "tiny"}
+    left_out = LeftOut(servers=["tiny"], installable=[], install=None)
+    new = dataclasses.replace(
+        base,
+        run=dataclasses.replace(base.run, servers=servers, left_out=left_out),
+        curves=[one for one in base.curves if one.server != "tiny"],
+    )
+    rerun = judge_rerun(base, new, 0.5)
+    assert (rerun.outcome, outcomes(rerun)["nginx"]) == ("cannot_tell", "reproduced")
+    assert "Not decided: not every published server has a usable figure here" in words(rerun)
+    assert "Without a usable figure here: tiny." in words(rerun)
+    assert exit_code_of(rerun, is_strict=True) == 5

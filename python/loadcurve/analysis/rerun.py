@@ -186,6 +186,8 @@ def _judged(base: RerunBase, new: Analysis, comparison: RunComparison, margin: f
     found = {one.server: one for one in comparison.curves if one.measure.column == base.measure.column}
     here = {name for name, one in new.run.servers.items() if one.status == "found"}
     measured = set(_with_figures(new.curves, base.measure))
+    # An optional server that is not installed here was to be measured as well.
+    wanted = {*new.run.servers, *(new.run.left_out.servers if new.run.left_out else ())}
     comparison = replace(
         comparison, servers={name: one for name, one in comparison.servers.items() if name in here}
     )
@@ -198,7 +200,7 @@ def _judged(base: RerunBase, new: Analysis, comparison: RunComparison, margin: f
             is_measured=server in measured,
         )
         for server in base.servers
-        if server in new.run.servers
+        if server in wanted
     )
     return Rerun(
         outcome=_of_all(figures),

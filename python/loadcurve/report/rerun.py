@@ -87,7 +87,10 @@ def rerun_in_words(rerun: Rerun) -> Iterator[str]:
             )
             yield f"Not reproduced: {differs}, and not by chance{but}."
         case "cannot_tell":
-            yield f"Not decided: the intervals are too wide to say that figures are within {share}{but}."
+            if any(one.outcome == "cannot_tell" and one.is_measured for one in rerun.figures):
+                yield f"Not decided: the intervals are too wide to say that figures are within {share}{but}."
+            else:
+                yield f"Not decided: not every published server has a usable figure here{but}."
         case "another_machine":
             published, second = (one.name for one in rerun.machines)
             where = f"{published}, and this is {second}" if published != second else published
