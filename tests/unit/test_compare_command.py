@@ -254,3 +254,36 @@ def test_reasons_that_differ_in_their_figures_alone_are_one_sentence():
         "nginx and node at connections = 1 and 2: nginx lost 80 % (3 such reasons, this is the first).",
         "tiny at connections = 1 and 2: it ended.",
     ]
+
+
+def test_runs_without_a_point_that_every_trial_has_are_no_silent_pass(runs: Command):
+    record = synthetic.run_record()
+    reason = VerdictReason.of("cpu_taken", "others took it")
+    taken = Verdict(status="invalid", reasons=[reason], notes=[])
+    # Each of nginx's three trials lacks another third of the points, so that none has all three.
+    records = [
+        synthetic.with_load(one, verdict=taken)
+        if isinstance(one, PointRecord)
+        and one.server == "nginx"
+        and synthetic.CONNECTIONS.index(int(one.point["connections"])) % 3 == one.block
+        else one
+        for one in synthetic.trial_records(record)
+    ]
+    write(runs, "gaps", record, records)
+    finished = runs.run("compare", "base", "gaps", "--fail-on-regression", "5%", "--strict")
+    assert finished.returncode == 5
+    assert "nginx: throughput at connections = 1:" in " ".join(finished.stderr.split())
+
+
+@pytest.mark.parametrize("form", ["text", "md", "junit"])
+def test_points_of_one_run_alone_are_said_in_every_format(form: str, runs: Command):
+    record = synthetic.run_record()
+    points = [one for one in record.points if one["connections"] != 200]
+    records = [
+        one
+        for one in synthetic.trial_records(record)
+        if not isinstance(one, PointRecord) or one.point["connections"] != 200
+    ]
+    write(runs, f"fewer-{form}", record.model_copy(update={"points": points}), records)
+    finished = runs.run("compare", "base", f"fewer-{form}", "--fail-on-regression", "5%", "--format", form)
+    assert "only one run has the points: connections = 200" in " ".join(finished.stdout.split())

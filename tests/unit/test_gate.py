@@ -523,3 +523,21 @@ def test_a_run_in_place_of_a_study_is_told_how_runs_are_compared(tmp_path: Path)
         done = command.run("gate", *words)
         assert done.returncode == 2
         assert "loadcurve compare before RUN --fail-on-regression 5%" in done.stderr
+
+
+@pytest.mark.parametrize("spoilt", [SIDES, SIDES[:1]])
+def test_a_point_that_the_machine_spoilt_for_the_base_is_no_silent_pass(scripted, capsys, spoilt):
+    two = study_text("[servers.limit]\n[servers.persistent]", connections="[1, 10]")
+    scripted.script.loads = {name: taken_in(*(range(1, 99, 2) if name in spoilt else ())) for name in SIDES}
+    assert scripted.gate_command(two, *SIDES, budget="2m", is_strict=True) == 5
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("Not decided: there are points at which the machine kept limit from being")
+    assert "limit at connections = 10: other programs took 40 % of the CPUs" in out
+
+
+def test_a_point_at_which_the_base_fails_by_itself_is_named(scripted, capsys):
+    two = study_text("[servers.limit]\n[servers.persistent]", connections="[1, 10]")
+    scripted.script.loads = {"limit": with_error_pages(0, 0.02), "persistent": with_error_pages(0)}
+    assert scripted.gate_command(two, *SIDES, budget="2m") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "because limit has no usable figure there: limit at connections = 10: 2 % of the answers" in out

@@ -121,3 +121,30 @@ def test_ten_servers_at_fifty_points_in_ten_trials_are_a_matter_of_seconds(run: 
     # A usual machine needs half a second: a slow one does not break the bound, and a loop too many does.
     assert time.process_time() - begun_s < 10
     assert len(part.shapes) == 10
+
+
+def test_a_load_that_a_server_did_not_survive_says_nothing_of_other_settings(run: Run):
+    points = [{**point, "pipeline": depth} for depth in (1, 2) for point in run.run.points]
+    records = [
+        one.model_copy(update={"point": {**one.point, "pipeline": depth}})
+        for depth in (1, 2)
+        for one in run.points
+    ]
+    [failure] = [one for one in run.records if isinstance(one, FailureRecord)]
+    place = next(one for one in run.points if one.server == "nginx")
+    died = failure.model_copy(
+        update={
+            "server": "nginx",
+            "trial": place.trial,
+            "block": place.block,
+            "point": {"connections": 50, "pipeline": 2},
+            "reason": failure.reason.model_copy(update={"code": "died"}),
+        }
+    )
+    record = run.run.model_copy(update={"points": points})
+    two = dataclasses.replace(run, run=record, records=[*records, died])
+    bounds = [
+        {trial.bound for one in part.shapes if one.server == "nginx" for trial in one.capacity.trials}
+        for part in shapes(two, parse_objective("p50 < 1s"))
+    ]
+    assert bounds == [{"at_least"}, {"at_least", "exact"}]

@@ -104,8 +104,13 @@ class RunComparison:
         return sorted(worse, key=lambda change: change.worse_by, reverse=True)
 
     def undecided(self, least: float) -> list[Change]:
-        """Return the changes over the curve that neither show a regression of this share nor rule it out."""
-        return [change for change in self.curves if change.outcome(least) is Outcome.UNDECIDED]
+        """Return the changes over the curve that neither show a regression of this share nor rule it out.
+
+        Where no point is usable in every trial, a measure has no change over the curve: its points count.
+        """
+        whole = {(one.server, one.measure.name) for one in self.curves}
+        at_points = (one for one in self.points if (one.server, one.measure.name) not in whole)
+        return [one for one in (*self.curves, *at_points) if one.outcome(least) is Outcome.UNDECIDED]
 
 
 def compare_runs(base: Analysis, new: Analysis) -> RunComparison:

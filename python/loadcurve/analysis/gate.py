@@ -10,7 +10,7 @@ from loadcurve.analysis.gated import GatedRun
 from loadcurve.analysis.missing import MissingFigure, Side, missing_figure
 from loadcurve.analysis.operation_errors import OperationErrors, errors_of_load
 from loadcurve.analysis.requirements import JudgedRequirement
-from loadcurve.analysis.unusable import Unusable, lost_in_head
+from loadcurve.analysis.unusable import Unusable, lost_in_head, never_usable
 from loadcurve.result.measures import measures
 
 
@@ -25,7 +25,8 @@ class Gate:
     errors: tuple[OperationErrors, ...]
     """Loads and requests of which a greater share is shown to fail, by that share of the base's or more."""
     undecided: tuple[Change, ...]
-    """Over the whole curve: neither shown to be regressions, nor shown to be none."""
+    """Over the whole curve, or at points where none is in every trial: neither shown to be regressions, nor
+    shown to be none."""
     lost: tuple[Unusable, ...]
     """What has usable figures in the base alone."""
     lost_figures: tuple[MissingFigure, ...]
@@ -62,7 +63,7 @@ class GateAnswer:
     lost: tuple[Unusable, ...]
     """What has usable figures in the base alone, because of the head."""
     disturbed: tuple[Unusable, ...]
-    """The same, because of the generator or the machine, which nobody can blame the head for."""
+    """What one of the two has no usable figures of because of the generator or the machine."""
     required: tuple[JudgedRequirement, ...]
     """What the study requires of the head, judged as a run does."""
     faults: FaultsCompared | None
@@ -71,6 +72,8 @@ class GateAnswer:
     """Those of the load and of each of several requests."""
     missing: tuple[MissingFigure, ...]
     """Measures of the whole load that are not gated, and why."""
+    not_compared: tuple[Unusable, ...]
+    """Where the base has no usable figure by its own doing: nothing says whether the head is worse there."""
 
     @classmethod
     def of(cls, analysis: Analysis) -> "GateAnswer | None":
@@ -82,6 +85,10 @@ class GateAnswer:
         of_head, of_machine = (
             tuple(one for one in lost if one.is_of_machine is wanted) for wanted in (False, True)
         )
+        of_base, spoilt = (
+            tuple(one for one in never_usable(analysis, gate.base) if one.is_of_machine is wanted)
+            for wanted in (False, True)
+        )
         required = tuple(one for one in analysis.requirements if one.server == gate.head)
         base, head = (Side(name, analysis, name) for name in (gate.base, gate.head))
         sides, known = [(base, head)], measures(analysis.load_kind)
@@ -92,7 +99,8 @@ class GateAnswer:
             for name in gate.not_measured
             if name in known
         )
-        return cls(gate, of_head, of_machine, required, faults, errors, missing)
+        disturbed = (*of_machine, *spoilt)
+        return cls(gate, of_head, disturbed, required, faults, errors, missing, of_base)
 
     @property
     def has_more_faults(self) -> bool:

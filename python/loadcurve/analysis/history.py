@@ -86,16 +86,17 @@ def entry_of(
     source = source_of(folder)
     if record is None:
         record, _ = read_run_record(folder)
-    analysis = analysis_of(folder)
+    analysis, run = analysis_of(folder), run_digest(source)
     return HistoryEntry(
         format=HISTORY_FORMAT,
-        run=run_digest(source),
+        run=run,
         folder=_place(folder, history),
         loadcurve_version=analysis.run.loadcurve_version,
         started_at=analysis.run.started_at,
         commit=commit,
         title=analysis.run.title,
-        study_sha256=record.study_sha256,
+        # A search chooses its loads: no other run of its study was to measure the same.
+        study_sha256=record.study_sha256 if record.search is None else run,
         conditions=conditions_digest(analysis),
         conditions_before=conditions_before(analysis),
         machine=machine_of(analysis),

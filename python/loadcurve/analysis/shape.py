@@ -205,8 +205,9 @@ def observations_of(run: Run, curve: TrialCurves, objective: Objective) -> list[
         for block, row in zip(curve.blocks, curve.records, strict=True)
     }
     for failure in run.failures:
-        load = (failure.point or {}).get(curve.key)
-        if failure.server == curve.server and load is not None:
+        point = failure.point or {}
+        load, is_here = point.get(curve.key), curve.fixed.items() <= point.items()
+        if failure.server == curve.server and is_here and load is not None:
             trials.setdefault(failure.block, []).append(observed_failure(failure, load))
     return list(trials.values())
 

@@ -73,6 +73,8 @@ class TrialCurves:
     loads: list[float]
     blocks: list[int]
     records: list[list[PointRecord | None]]
+    fixed: Point
+    """The settings of the slice."""
 
     def figures(self, figure: Callable[[PointRecord], float | None]) -> Rows:
         """Return one figure of every usable point."""
@@ -105,6 +107,7 @@ def trial_curves(run: Run, part: Slice) -> list[TrialCurves]:
             loads=loads,
             blocks=sorted(blocks),
             records=[[blocks[block].get(load) for load in loads] for block in sorted(blocks)],
+            fixed=part.fixed,
         )
         for name, blocks in measured.items()
     ]

@@ -50,6 +50,11 @@ def lost_in_head(analysis: Analysis, base: str, head: str) -> tuple[Unusable, ..
     return _lost([(head, curve) for curve in analysis.curves if curve.server == base], analysis)
 
 
+def never_usable(analysis: Analysis, server: str) -> tuple[Unusable, ...]:
+    """Return the points at which a server has no usable figure, so that nothing is compared with it there."""
+    return _neighbours((server, point, _why_lost(analysis, server, point)) for point in analysis.points)
+
+
 def without_usable_figures(analysis: Analysis, planned: Iterable[str]) -> tuple[Unusable, ...]:
     """Return the planned servers without any usable point."""
     measured = {curve.server for curve in analysis.curves if any(at.usable for at in curve.points)}

@@ -167,7 +167,8 @@ def undecided_in_words(gate: Gate) -> list[str]:
     Such as ``nginx: p99: 1.03 (0.91 to 1.17) times the base's; about 14 trials would decide it, …``.
     """
     return [
-        f"{change.server}: {change.measure.title}: {times_in_words(change)}; "
+        f"{change.server}: {change.measure.title}"
+        f"{'' if change.point is None else f' {place_in_words(change.point)}'}: {times_in_words(change)}; "
         f"{why_undecided(change, gate.least)}"
         for change in gate.undecided
     ]
@@ -451,11 +452,18 @@ def _left_out(comparison: RunComparison) -> Iterable[Text]:
         yield Text(f"without a usable figure in {side}:", style="yellow")
     for words in unusable_in_words(comparison.lost):
         yield Text(f"  {words}", style="yellow")
+    for words in in_one_in_words(comparison):
+        yield Text(words, style="dim")
+
+
+def in_one_in_words(comparison: RunComparison) -> list[str]:
+    """Say which servers and points only one of two runs has: they are in no ratio."""
+    said = []
     if comparison.servers_in_one:
-        yield Text(f"only one run has measured: {', '.join(comparison.servers_in_one)}", style="dim")
+        said.append(f"only one run has measured: {', '.join(comparison.servers_in_one)}")
     if comparison.points_in_one:
-        points = "; ".join(map(text.point, comparison.points_in_one))
-        yield Text(f"only one run has the points: {points}", style="dim")
+        said.append(f"only one run has the points: {'; '.join(map(text.point, comparison.points_in_one))}")
+    return said
 
 
 def _fact(value: object) -> str:

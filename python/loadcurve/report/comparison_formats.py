@@ -14,6 +14,7 @@ from loadcurve.report.comparison import (
     SHOWN,
     changes_in_words,
     gate_in_words,
+    in_one_in_words,
     lost_figures_in_words,
     place_in_words,
     ratio_in_words,
@@ -32,6 +33,15 @@ from loadcurve.report.suite import as_junit
 from loadcurve.units import ABSENT
 
 
+def _cautions(comparison: RunComparison) -> list[str]:
+    """Return what must be known of the ratios: which trials they rest on, and what is in none of them."""
+    return [
+        *trust_in_words(comparison),
+        *unusable_base_in_words(comparison),
+        *in_one_in_words(comparison),
+    ]
+
+
 def comparison_markdown(comparison: RunComparison, gate: Gate | None) -> str:
     """Return the answer, a table of the ratios and what is not decided, as a summary of a pull request."""
     base, new = comparison.arms or ("base", "new")
@@ -46,7 +56,7 @@ def comparison_markdown(comparison: RunComparison, gate: Gate | None) -> str:
     blocks += listed(map(escaped, errors_in_words(comparison)))
     blocks += listed(map(escaped, faults_in_words(comparison.faults)))
     blocks += listed(map(escaped, resources_in_words(comparison.resources)))
-    blocks += [escaped(words) for words in (*trust_in_words(comparison), *unusable_base_in_words(comparison))]
+    blocks += map(escaped, _cautions(comparison))
     if not comparison.changes:
         blocks.append("Nothing can be compared.")
     if comparison.lost:
@@ -94,8 +104,7 @@ def comparison_junit(comparison: RunComparison, gate: Gate) -> str:
     if not comparison.changes and not gate.lost:
         # A suite of skipped tests would be a green one.
         _add_refusal(suite, "; ".join(unusable_base_in_words(comparison)) or "nothing can be compared")
-    cautions = [*trust_in_words(comparison), *unusable_base_in_words(comparison)]
-    if cautions:
+    if cautions := _cautions(comparison):
         SubElement(suite, "system-out").text = "\n".join(cautions)
     return as_junit(suite)
 

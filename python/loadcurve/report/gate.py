@@ -55,6 +55,10 @@ def gate_sentences(analysis: Analysis, gate: GateAnswer) -> list[str]:
             sentence(f"Not measured, because of the machine: {one}")
             for one in unusable_in_words(gate.disturbed)
         ),
+        *(
+            sentence(f"Not compared, because {gate.gated.base} has no usable figure there: {one}")
+            for one in unusable_in_words(gate.not_compared if gate.gated.measures else ())
+        ),
         *_unconfirmed(analysis.load_kind, gate),
         *_requests(gate),
         *_missing(analysis.load_kind, gate),
@@ -107,7 +111,8 @@ def _by_blocks(kind: LoadKind, gate: GateAnswer) -> str:
             f"of {share} in {units.listing(_title(kind, one) for one in found.undecided)}; {_more(gate)}."
         )
     if gate.disturbed:
-        return f"Not decided: there are points at which the machine kept {found.head} from being measured."
+        kept = units.listing(list(dict.fromkeys(one.server for one in gate.disturbed)))
+        return f"Not decided: there are points at which the machine kept {kept} from being measured."
     if found.not_judged:
         named = units.listing(measures(kind)[name].title for name in found.not_judged)
         return f"Not decided: no figures of {named}; in the other measures no {_regression_ruled_out(gate)}."
@@ -414,11 +419,13 @@ def add_gate(suite: Element, analysis: Analysis, gate: GateAnswer) -> None:
             name = f"figures at {text.point(point)}"
             case = SubElement(suite, "testcase", classname=lost.server, name=name)
             SubElement(case, "error", message=f"no usable figure: {lost.reason}")
-    for disturbed in gate.disturbed:
-        for point in disturbed.points:
+    skipped = [(one, "not measured") for one in gate.disturbed]
+    skipped += [(one, "not compared") for one in gate.not_compared if gate.gated.measures]
+    for unusable, what in skipped:
+        for point in unusable.points:
             name = f"figures at {text.point(point)}"
-            case = SubElement(suite, "testcase", classname=disturbed.server, name=name)
-            SubElement(case, "skipped", message=f"not measured: {disturbed.reason}")
+            case = SubElement(suite, "testcase", classname=unusable.server, name=name)
+            SubElement(case, "skipped", message=f"{what}: {unusable.reason}")
 
 
 @dataclass(frozen=True, slots=True)
