@@ -130,7 +130,9 @@ def _answer(table: Table, sentence: str) -> Iterator[bool]:
         return
     if re.match(r"(Over the curve|At .*?), ?", sentence) and "has" in sentence and "keeps" not in sentence:
         yield from _lead(table, sentence)
-    elif re.match(rf"(With [^:]*: )?(No server |{NAME} )(keeps|meets|does not keep)", sentence):
+    elif re.match(
+        rf"(With [^:]*: )?(No server (?:that could be judged )?|{NAME} )(keeps|meets|does not keep)", sentence
+    ):
         yield from _capacities(table, sentence)
     elif re.match(r"The (highest throughput|.*) of each server", sentence):
         yield from _each(table, sentence)
@@ -480,7 +482,7 @@ def _capacities(table: Table, sentence: str, place: int | None = None) -> Iterat
 
 def _capacity(table: Table, sentence: str, part: SliceShapes, shape: Shape) -> Iterator[bool]:
     [limit] = part.objective.limits
-    never = re.match(r"(With [^:]*: )?No server meets", sentence) or re.search(
+    never = re.match(r"(With [^:]*: )?No server (?:that could be judged )?meets", sentence) or re.search(
         rf"{shape.server}\b[^;.]* meets? [^;.]* at no", sentence
     )
     least = min(0.0 if one.bound == "below" else one.load for one in shape.capacity.trials)

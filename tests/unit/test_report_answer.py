@@ -489,3 +489,29 @@ def test_a_cause_that_was_seen_in_all_trials_does_not_say_in_how_many():
     code = next(iter(FINDINGS))
     always = finding(1, code=code, server="a", briefly="it overflowed", trials=[0, 1, 2, 3, 4])
     assert causes([always]) == ["a at connections = 1: it overflowed."]
+
+
+def test_a_server_with_another_cause_is_not_named_likewise():
+    every, after = "It closes each connection.", "It closes one after 101 answers."
+    said = {"gunicorn": every, "apache": after, "mini": every}
+    shown = [finding(1, server=name, briefly="it closes", cause=why) for name, why in said.items()]
+    assert causes(shown) == [
+        "gunicorn at connections = 1, in 3 of 5 trials: it closes; likewise mini; with another cause apache."
+    ]
+
+
+def test_causes_that_differ_in_numbers_alone_are_the_same():
+    shown = [
+        finding(1, server=name, briefly="it waits", cause=f"Only {count} of {name} are accepted.")
+        for name, count in (("a", "511"), ("b", "4,096"))
+    ]
+    assert causes(shown) == ["a at connections = 1, in 3 of 5 trials: it waits; likewise b."]
+
+
+def test_that_no_server_keeps_the_limits_is_said_of_those_that_could_be_judged():
+    run = machine_run()
+    records = [synthetic.spoiled(one) if one.server == "t2.large" else one for one in run.points]
+    limited = answer_of(synthetic.with_records(run, records), "p90 < 0.1ms").sentences[0]
+    assert limited == (
+        "No server that could be judged meets p90 < 0.1ms at any measured load. t2.large could not be judged."
+    )

@@ -118,3 +118,8 @@ def test_what_the_machine_did_is_one_line_of_the_run_and_says_what_it_limits():
     assert (machine.seen, len(machine.findings)) == (f"a: It waited. {limit}", 6)
     assert machine.seen_of == "a and b, connections = 1, 5 and 25, 6 findings"
     assert server.seen == CPU_LIMIT.seen
+
+
+def test_where_causes_differ_the_terminal_says_whose_it_shows():
+    text = printed([finding(1, server="a", cause="It closes."), finding(1, server="b", cause="It keeps.")])
+    assert "Likely cause (of a): It closes." in text

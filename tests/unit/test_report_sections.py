@@ -31,6 +31,7 @@ from loadcurve.stats.slo import parse_objective
 from loadcurve.watch import feed, status
 from support import synthetic_run as synthetic
 from support.command import Command
+from support.findings import finding
 from support.terminal import printed
 
 REASON = "OverflowError: math range error"
@@ -281,3 +282,11 @@ def test_a_fault_is_raised_in_other_tests(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("loadcurve.analysis.sections.are_faults_raised", True)
     with pytest.raises(OverflowError):
         Sections().several("the figures", Fault())
+
+
+def test_the_terminal_says_beside_the_answer_which_figures_not_to_rely_on(tmp_path: Path):
+    run = read_run(synthetic.write_run(tmp_path))
+    limit = finding(100, weight="invalidates", code="rig_limit")
+    said = shown_by(Report(run, replace(analyse(run), findings=[limit])))
+    caution = "Caution. Do not rely on the figures of nginx at connections = 100: "
+    assert said.index("Answer") < said.index(caution) < said.index("Findings")

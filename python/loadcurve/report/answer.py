@@ -1,5 +1,6 @@
 """The answer to a study's question: a sentence with its interval, and which servers cannot be told apart."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -25,6 +26,7 @@ from loadcurve.report.gate import gate_sentences
 from loadcurve.report.inconclusive import inconclusive_words
 from loadcurve.report.leader import first_named, leader_words
 from loadcurve.report.ranking_words import in_words
+from loadcurve.report.reasons import grouped_alike
 from loadcurve.report.section import Section
 from loadcurve.report.shape_words import (
     capacity_briefly,
@@ -150,12 +152,24 @@ def causes(findings: Sequence[Finding]) -> list[str]:
 
 def _cause(group: FindingGroup) -> str:
     first, *others = group.findings
-    servers = [name for name in group.servers if name != first.server]
-    likewise = units.listing(first_named(servers)) if servers else "at other points"
-    also = f"; likewise {likewise}" if others else ""
+    alike = [one for one in others if _has_cause_of(one, first)]
+    different = [one for one in others if not _has_cause_of(one, first)]
+    also = f"; likewise {_elsewhere(first, alike)}" if alike else ""
+    also += f"; with another cause {_elsewhere(first, different)}" if different else ""
     # Beside an estimate over all trials, a figure of some of them would be taken for one of all.
     in_some = f", {trials_in_words(first)}" if len(first.trials) < first.trials_measured else ""
     return f"{first.server} at {points_in_words(first.points)}{in_some}: {first.briefly}{also}."
+
+
+def _has_cause_of(one: Finding, other: Finding) -> bool:
+    """Whether two findings have the same cause, but for numbers and the names of their servers."""
+    causes = [re.sub(rf"\b{re.escape(it.server)}\b", "the server", it.cause) for it in (one, other)]
+    return len(grouped_alike(causes)) == 1
+
+
+def _elsewhere(first: Finding, others: Sequence[Finding]) -> str:
+    servers = [name for name in dict.fromkeys(one.server for one in others) if name != first.server]
+    return units.listing(first_named(servers)) if servers else "at other points"
 
 
 def _main_reason(analysis: Analysis) -> list[str]:
@@ -229,7 +243,11 @@ def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
         again = any(holds_again(one) for _, one in below)
         at = "from the lowest load on" if again else f"at any {load_of(is_unjudged)}"
         how = f"{'keeps' if again else 'meets'} {limits} {at}"
-        return f"{where}No server {how}."
+        open_ones = [one.server for one in shaped.shapes if one.capacity is None]
+        if not open_ones:
+            return f"{where}No server {how}."
+        others = units.listing(first_named(open_ones))
+        return f"{where}No server that could be judged {how}. {others} could not be judged."
     (best, reached), *others = keeping or below
     said = f"{where}{best} {capacity_words(load, key, reached, limits, unjudged[best])}"
     if len(judged) > 1:

@@ -89,6 +89,12 @@ class FindingGroup:
         return len({one.cause for one in self.findings}) == 1
 
     @property
+    def cause_title(self) -> str:
+        """Of the first: "Cause", or "Likely cause", and whose it is where others have another one."""
+        first = self.findings[0]
+        return f"{CAUSE_TITLES[first.certainty]}{'' if self.has_one_cause else f' (of {first.server})'}"
+
+    @property
     def has_one_advice(self) -> bool:
         """Whether the same is to be done about all of them."""
         return len({one.advice for one in self.findings}) == 1
@@ -190,7 +196,7 @@ def _group(group: FindingGroup) -> list[Text | Padding]:
     """Return the lines of one cause; names are shown as they are, not as markup."""
     first = group.findings[0]
     head = Text.assemble(("● ", _STYLES[group.weight]), (group.title, "bold"), f": {group.seen_of}")
-    lines = [Text(group.seen), Text(f"{CAUSE_TITLES[first.certainty]}: {first.cause}")]
+    lines = [Text(group.seen), Text(f"{group.cause_title}: {first.cause}")]
     return [head, *(Padding(line, (0, 0, 0, 2), expand=False) for line in lines)]
 
 
@@ -198,11 +204,12 @@ def _in_markdown(_report: Report, groups: Sequence[FindingGroup]) -> Iterable[st
     items = []
     for group in groups:
         first = group.findings[0]
+        to_do = "To do" if group.has_one_advice else f"To do (of {first.server})"
         evidence = "; ".join(f"{one.name} {figure(one)}" for one in first.evidence[:MOST_EVIDENCE])
         items.append(
             f"**{escaped(group.title)}**: {escaped(group.seen_of)} ({WEIGHT_TITLES[group.weight]}): "
-            f"{escaped(group.seen)} {escaped(evidence)}. *{CAUSE_TITLES[first.certainty]}:* "
-            f"{escaped(first.cause)} *To do:* {escaped(first.advice)}"
+            f"{escaped(group.seen)} {escaped(evidence)}. *{escaped(group.cause_title)}:* "
+            f"{escaped(first.cause)} *{escaped(to_do)}:* {escaped(first.advice)}"
         )
     return listed(items)
 

@@ -59,7 +59,7 @@ def leader_words(ranking: Ranking, measure: Measure, shown: Shown | None = None)
 def uncompared(ranking: Ranking) -> list[str]:
     """Name the pairs of servers that no two blocks have in common; empty where there are none."""
     pairs = [f"{pair.first} and {pair.second}" for pair in ranking.pairs if pair.p_value is None]
-    return [f"without two usable blocks in common: {', '.join(pairs)}"] if pairs else []
+    return [f"without two usable blocks in common: {', '.join(first_named(pairs))}"] if pairs else []
 
 
 def first_named(words: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from loadcurve.report.answer import answer_words
+from loadcurve.report.answer import CAUTION, answer_words
 from loadcurve.report.claims import CLAIMS
 from loadcurve.report.findings import FOUND
 from loadcurve.report.long_table import NUMBERS
@@ -38,9 +38,10 @@ def summary(report: Report) -> RenderableType:
 
 def print_answer(report: Report, out: Console) -> None:
     """Print what the run says to its question, which a person looks for first."""
-    words = answer_words(report.analysis)
+    words, caution = answer_words(report.analysis), report.of(CAUTION)
     if words:
-        out.print(Text("Answer", style="bold"), bounded(Text(words)), Text(), sep="\n")
+        beside = [bounded(Text(f"Caution. {caution}", style="yellow"))] if caution else []
+        out.print(Text("Answer", style="bold"), bounded(Text(words)), *beside, Text(), sep="\n")
 
 
 def print_shapes(report: Report, out: Console) -> None:

@@ -93,11 +93,13 @@ class Ranking:
 
     @property
     def leader(self) -> str | None:
-        """The first server that no other beats.
+        """The first server that no other beats, of those that can be compared to any.
 
         ``None`` where there is none: with missing blocks each may be beaten by another one.
         """
-        return next((rank.server for rank in self.ranks if rank.best == 1), None)
+        pairs = [pair for pair in self.pairs if pair.p_value is not None]
+        compared = {name for pair in pairs for name in (pair.first, pair.second)}
+        return next((one.server for one in self.ranks if one.best == 1 and one.server in compared), None)
 
     def pairs_of(self, server: str) -> list[Pair]:
         """Return the pairs of a server with each other one, in the order of these."""
