@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from loadcurve.explain.events_missing import missing_in
-from support.explained_run import Data, evidence, found
+from support.explained_run import Data, evidence, found, slow_request
 from support.synthetic_run import distribution
 
 
@@ -95,3 +95,27 @@ def test_events_that_answers_lack_are_missing_from_one_percent_on(delivered, sha
 def test_where_streams_may_end_early_for_another_reason_nobody_knows_what_answers_lack(other):
     """The count has the events of such requests, too, as far as they came."""
     assert missing_in(load_of_ten(60, **{other: 1})) is None
+
+
+@pytest.mark.parametrize(("ended_by_client", "is_found"), [(0, True), (10, False)])
+def test_connections_that_end_with_the_streams_that_the_client_ends_are_not_closed_by_the_server(
+    ended_by_client, is_found
+):
+    def plant(record: Data, trial: int, connections: float) -> None:
+        stream(record, gaps_ms=[20.0] * 38, first_ms=5)
+        record["load"]["messages"]["ended_by_client"] = ended_by_client
+        opened = record["load"]["load"]["connections"] + 50
+        record["load"]["connections"] |= {"opened": opened, "replies_per_connection": 1.0}
+
+    assert ("reconnects" in found(plant)) == is_found
+
+
+@pytest.mark.parametrize("are_streams", [False, True])
+def test_the_time_between_the_ends_of_streams_is_no_stall(are_streams):
+    def plant(record: Data, trial: int, connections: float) -> None:
+        record["load"]["silences"] = [{"start_s": 0.9, "length_ms": 600}]
+        record["load"]["slowest"] = [slow_request(0.895 + 0.001 * n, 605 - n, n) for n in range(10)]
+        if are_streams:
+            stream(record, gaps_ms=[20.0] * 38, first_ms=5)
+
+    assert ("stall" in found(plant)) == (not are_streams)

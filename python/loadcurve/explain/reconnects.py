@@ -16,14 +16,15 @@ from loadcurve.explain.endings import (
 from loadcurve.explain.finding import Certainty, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule
 from loadcurve.explain.subject import Subject
-from loadcurve.result.load import AnswersEach, EndedByServer
+from loadcurve.result.load import AnswersEach, EndedByServer, LoadResult
 from loadcurve.result.records import PointRecord
 from loadcurve.units import plural
 
 CODE = FindingCode(
     "reconnects",
     title="The server closed connections",
-    seen_where="the server closed at least one connection per 200 requests, and at least 5",
+    seen_where="the server closed at least one connection per 200 requests, and at least 5, and the client "
+    "ended no stream of messages over HTTP/1.x",
     because="opening a connection costs about as much as several requests: a few percent",
 )
 
@@ -67,7 +68,7 @@ class Reconnecting:
 def _reconnecting(record: PointRecord) -> Reconnecting | None:
     load = record.load
     # Where the load itself closes connections, their making is what was asked for.
-    if load.load.closes_connections:
+    if load.load.closes_connections or _ends_streams_with_connections(load):
         return None
     connections = load.connections
     if connections.opened is None:
@@ -99,6 +100,12 @@ def _reconnecting(record: PointRecord) -> Reconnecting | None:
         think_s=load.load.think_s,
         processes_changed=_processes_changed(record),
     )
+
+
+def _ends_streams_with_connections(load: LoadResult) -> bool:
+    """Say whether the client has ended streams that end with their connection alone, as over HTTP/1.x."""
+    has_ended = load.messages is not None and load.messages.ended_by_client > 0
+    return has_ended and load.http2 is None and load.http3 is None
 
 
 def _processes_changed(record: PointRecord) -> bool:

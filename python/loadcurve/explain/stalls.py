@@ -20,7 +20,8 @@ CODE = FindingCode(
     seen_where="no answer for at least 0.1 s and 20 times the mean time between answers, while one of the "
     "ten slowest requests was in flight for 80 % of that time, or timed out in it, the generator was neither "
     "paused nor late for half of it, the platform was not paused for 80 % of it, and the verdict is not "
-    "`cpu_taken`; the cause is likely, or shown where throttling by the CPU limit was counted for half of it",
+    "`cpu_taken`; not of streams of messages; the cause is likely, or shown where throttling by the CPU "
+    "limit was counted for half of it",
     because="random gaps are that long once in e²⁰; without a request in flight there was nothing to "
     "answer. The probe's samples in the stall show what the server did",
 )
@@ -116,6 +117,9 @@ def stalls_in(load: LoadResult, pauses: Sequence[Stretch]) -> list[tuple[Silence
 
     Those that ``pauses`` of the platform, the generator or other programs account for are left out.
     """
+    # Messages come while no stream ends: the time between two ends is no silence of the server.
+    if load.messages is not None:
+        return []
     stalls = [
         (silence, held)
         for silence in _silences(load)

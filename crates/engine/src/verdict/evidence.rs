@@ -256,6 +256,10 @@ impl Evidence {
         if messages.ended_by_client > 0 {
             // A stream that continues until the client ends it is no answer that is waited for.
             self.unserved = Unserved::default();
+            // When it ends is the client's choice: whether the schedule was kept shows in what was sent.
+            if self.scheduled.is_some() && 100 * self.requests.never_sent <= self.requests.due {
+                self.answered_rps = None;
+            }
         }
         if messages.reconnects > 0 {
             // A client that waits before it opens its stream again has none under way.

@@ -14,6 +14,7 @@ use crate::result::{Lateness, Requests};
 mod endings;
 mod resumption;
 mod settling;
+mod streams;
 
 const REQUESTS: Requests = Requests {
     due: 100_000,
