@@ -5,7 +5,9 @@ import hashlib
 import io
 import json
 import math
+import os
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,14 @@ from rich.console import Console
 from loadcurve import units
 from loadcurve.analysis.history import conditions_digest, entry_of, studies_of
 from loadcurve.analysis.numbers import analysis_of
-from loadcurve.cli.history import add_command
+from loadcurve.cli.history import _commit_of, add_command
 from loadcurve.errors import BadInput
 from loadcurve.report.charts.history import history_figure
-from loadcurve.report.history import changes_in_words, history_json, history_lines
+from loadcurve.report.history import changes_in_words, commit_words, history_json, history_lines
 from loadcurve.report.history_page import render_history
 from loadcurve.result.checksum import sealed
 from loadcurve.result.history import HistoryEntry, HistoryFigure, HistoryMachine, add_entry, read_history
+from loadcurve.result.records import SearchRecord
 from support import schemas
 from support import synthetic_run as synthetic
 from support.measured_noise import MEASURED
@@ -376,3 +379,41 @@ def test_an_interval_that_is_wide_does_not_stretch_the_axis_of_a_figure(tmp_path
     [study] = studies_of(read_history(tmp_path).entries)
     [series] = study.series
     assert '"domain": [0.9, 1.1]' in json.dumps(history_figure(series).specification)
+
+
+@pytest.mark.parametrize(
+    ("commit", "shown"),
+    [
+        ("1a2b3c4d5e6f" + "0" * 28, "1a2b3c4d5e6f ("),
+        ("1a2b3c4d5e6f, changed", "1a2b3c4d5e6f, changed ("),
+        ("v1.10.0-114-g1a2b3c4d5e6f", "v1.10.0-114-g1a2b3c4d5e6f ("),
+    ],
+)
+def test_only_a_bare_digest_is_shortened(commit: str, shown: str):
+    assert commit_words(entry(1, commit=commit)).startswith(shown)
+
+
+@pytest.mark.parametrize(("day", "is_known"), [(13, True), (15, False)])
+def test_a_commit_after_the_run_is_not_what_was_measured(tmp_path: Path, day: int, is_known: bool):
+    moment = f"2026-03-{day}T00:00:00Z"
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    for words in (("init", "-q"), (*who, "commit", "-q", "--allow-empty", "-m", "x")):
+        environment = {**os.environ, "GIT_COMMITTER_DATE": moment}
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True, env=environment)
+    record = synthetic.run_record().model_copy(update={"study_file": str(tmp_path / "study.toml")})
+    assert (_commit_of(record) is not None) == is_known
+
+
+def test_a_load_that_another_search_did_not_choose_is_no_gap(tmp_path: Path):
+    search = SearchRecord(key="connections", low=1, high=200, slo="p99 < 10ms")
+    base = synthetic.run_record()
+    first = base.model_copy(update={"search": search, "points": []})
+    second = first.model_copy(update={"started_at": "2026-03-15T09:26:53Z"})
+    every = synthetic.trial_records(base)
+    fewer = [one for one in every if one.point["connections"] != 50]
+    runs = [
+        synthetic.write_run(tmp_path / "1", first, every),
+        synthetic.write_run(tmp_path / "2", second, fewer),
+    ]
+    studies = studies_of([entry_of(run, None, tmp_path) for run in runs])
+    assert {one.missing for study in studies for one in study.series} == {0}

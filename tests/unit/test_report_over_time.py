@@ -1,5 +1,6 @@
 """The figures of a soak over time, on the page, in the terminal and in Markdown."""
 
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
@@ -11,7 +12,7 @@ from loadcurve.report.formats.markdown import markdown_bytes
 from loadcurve.report.html import render_page
 from loadcurve.report.over_time import OVER_TIME
 from loadcurve.report.section import Report
-from support.explained_run import Setup, planted_run
+from support.explained_run import BEGIN, Setup, planted_run
 
 MIB = 2**20
 FONT_PX = 11
@@ -84,3 +85,21 @@ def test_the_page_and_markdown_have_the_section():
     soak = report(values=(50,), trials=8, every_s=3600)
     assert '<h2 id="over-time">Over time</h2>' in render_page(soak)
     assert "### Over time" in markdown_bytes(soak).decode()
+
+
+@pytest.mark.parametrize(
+    ("hours", "said"),
+    [
+        (20, "Fewer than 8 trials show no trend. Of nginx only"),
+        (12, "No figure of 6 rises or falls. Of nginx only"),
+    ],
+)
+def test_trials_before_the_last_start_are_said_not_to_count(hours: int, said: str):
+    def dies(record, trial, _value):
+        if trial < hours:
+            record["probe"]["server"]["memory_mean_bytes"] += 2 * MIB * trial
+        else:
+            record["server_started_at"] = (BEGIN + timedelta(hours=hours)).isoformat()
+
+    run = planted_run(dies, Setup(values=(50,), trials=24, every_s=3600))
+    assert Report(run, analyse(run)).of(OVER_TIME).conclusion.startswith(said)

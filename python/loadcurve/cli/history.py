@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, assert_never
 
@@ -10,6 +11,7 @@ from rich.text import Text
 
 from loadcurve.analysis.history import entry_of, studies_of
 from loadcurve.cli.console import new_console
+from loadcurve.host import git
 from loadcurve.report.history import history_json, history_lines
 from loadcurve.report.terminal_tables import bounded
 from loadcurve.result.folder import read_run_record
@@ -77,8 +79,12 @@ def show_command(folder: Path, printed: Literal["text", "json", "openmetrics"], 
 
 
 def _commit_of(record: RunRecord) -> str | None:
-    """Return the revision of the folder that a run's study was read from."""
+    """Return the revision of the folder that a run's study was read from; ``None`` of one after the run."""
     if record.study_file is None:
         return None
-    revision = revision_of(Path(record.study_file).parent)
-    return None if revision is None else revision.removeprefix(_GIT)
+    folder = Path(record.study_file).parent
+    revision, committed_s = revision_of(folder), git.answer(folder, "log", "-1", "--format=%ct")
+    if revision is None or committed_s is None:
+        return None
+    is_later = int(committed_s) > datetime.fromisoformat(record.started_at).timestamp()
+    return None if is_later else revision.removeprefix(_GIT)

@@ -68,10 +68,12 @@ def _explain_drift(trends: Sequence[ShownTrend], *, has_grown: bool) -> Explanat
         else "The server, its data or the machine changed over the run: fragmentation, larger tables, "
         "another CPU frequency, or a neighbour on the host."
     )
+    is_later = any(one.figure.is_of_last_start for one in trends)
+    over = "since the last start of the server" if is_later else "over the run"
     return Explanation(
         weight="distorts",
         certainty="likely",
-        seen=f"{_sentence(trends)} over the run.",
+        seen=f"{_sentence(trends)} {over}.",
         evidence=[_evidence(one) for one in trends],
         cause=cause,
         advice="Read the figures against time, not their means. A second server in the same run, such as "

@@ -59,6 +59,11 @@ class OverTime:
     is_trend: bool = False
     """Whether it is one after the correction for all figures of the server, and large enough to matter."""
 
+    @property
+    def is_of_last_start(self) -> bool:
+        """Whether there are trials of an earlier start, which the trend leaves out."""
+        return self.since_s > self.times_s[0]
+
 
 @dataclass(frozen=True, slots=True)
 class ShownTrend:

@@ -1,5 +1,6 @@
 """A history in the terminal and as JSON: every series as a line, and its changes in words."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from loadcurve.stats.change_points import SEGMENT_MIN, ChangePoint
 LINE_RUNS_MAX = 32
 """A line shows at most this many of the newest runs."""
 COMMIT_CHARACTERS = 12
+_DIGEST = re.compile(rf"[0-9a-f]{{{COMMIT_CHARACTERS},}}")
 MEASURE_WIDTH = 20
 TO_CONFIRM = "A machine that becomes slower looks like a change, too: loadcurve gate runs both sides in turn."
 _OF_COLUMN = {one.column: one for one in MEASURES.values()}
@@ -153,7 +155,11 @@ def size_in_words(point: ChangePoint) -> str:
 def commit_words(entry: HistoryEntry) -> str:
     """Return by what a person knows a run: its commit, or else the time of its start."""
     moment = text.moment(entry.started_at)
-    return moment if entry.commit is None else f"{entry.commit[:COMMIT_CHARACTERS]} ({moment})"
+    if entry.commit is None:
+        return moment
+    # The end of a tag's name tells commits apart, and says whether files were changed.
+    named = entry.commit[:COMMIT_CHARACTERS] if _DIGEST.fullmatch(entry.commit) else entry.commit
+    return f"{named} ({moment})"
 
 
 def measure_words(column: str) -> str:

@@ -61,12 +61,15 @@ def _found(report: Report) -> Soak | None:
 def _conclusion(every: Sequence[OverTime], trends: int) -> str:
     """Say how many figures have a trend, and whether that could be asked."""
     asked = sum(one.trend is not None for one in every)
+    anew = list(dict.fromkeys(one.server for one in every if one.is_of_last_start))
+    over = "" if anew else " over the run"
+    only = f" Of {units.listing(anew)} only the trials since the last start count." if anew else ""
     if not asked:
-        return f"Fewer than {LEAST_VALUES} trials show no trend."
+        return f"Fewer than {LEAST_VALUES} trials show no trend.{only}"
     if not trends:
-        return f"No figure of {asked} rises or falls over the run."
+        return f"No figure of {asked} rises or falls{over}.{only}"
     verb = "rises or falls" if trends == 1 else "rise or fall"
-    return f"{units.plural(trends, 'figure')} of {asked} {verb} over the run."
+    return f"{units.plural(trends, 'figure')} of {asked} {verb}{over}.{only}"
 
 
 def _grid(trends: Sequence[ShownTrend]) -> Grid:

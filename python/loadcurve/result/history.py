@@ -72,7 +72,7 @@ class HistoryEntry(Record):
     """The revision of what was measured, by Git or as it was given."""
     title: str
     study_sha256: str | None
-    """The digest of the study's file."""
+    """The digest of the study's file; of a search that of the run, which alone was to measure its loads."""
     conditions: str
     """The digest of what decides whether figures can be compared: load and content."""
     conditions_before: Many[str] = Field(default_factory=list)
