@@ -246,8 +246,8 @@ def _by_capacity(load: LoadKind, shaped: SliceShapes) -> str | None:
         open_ones = [one.server for one in shaped.shapes if one.capacity is None]
         if not open_ones:
             return f"{where}No server {how}."
-        others = units.listing(first_named(open_ones))
-        return f"{where}No server that could be judged {how}. {others} could not be judged."
+        not_judged = units.listing(first_named(open_ones))
+        return f"{where}No server that could be judged {how}. {not_judged} could not be judged."
     (best, reached), *others = keeping or below
     said = f"{where}{best} {capacity_words(load, key, reached, limits, unjudged[best])}"
     if len(judged) > 1:
