@@ -484,3 +484,30 @@ def test_a_server_that_is_faster_by_half_is_the_first_by_throughput():
     found = list(rankings_of(simulated_points(np.random.default_rng(7), 1.5), PUBLISHED_MEASURES, [ALL], ()))
     first = found[0].ranks[0]
     assert (first.server, first.best, first.worst) == ("a", 1, 1)
+
+
+def test_servers_that_keep_a_rate_are_not_told_apart_by_how_exactly_they_do():
+    """Of 1,000/s one answers 1,001 in each trial, and one 980: the verdicts' limit is 1 %."""
+    answered = {"a": 1_001.0, "b": 1_000.0, "c": 980.0}
+    points = [
+        one.model_copy(
+            update={
+                "point": {"rate": 1000.0},
+                "figures": {
+                    "throughput_rps": one.figures["throughput_rps"].model_copy(
+                        update={"values": [answered[one.server] + 0.001 * trial for trial in range(4)]}
+                    )
+                },
+            }
+        )
+        for one in simulated_points(np.random.default_rng(7))
+        if one.server in answered
+    ]
+    first = {one.server: one for one in reversed(points)}
+    works = [PublishedWork(options={}, servers=list(answered))]
+    [found] = rankings_of(list(first.values()), PUBLISHED_MEASURES, works, ())
+    assert [(one.server, one.best, one.worst) for one in found.ranks] == [
+        ("a", 1, 2),
+        ("b", 1, 2),
+        ("c", 3, 3),
+    ]

@@ -209,9 +209,10 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
     # Limits that do not apply are the first to be said.
     shaped = sections.several("the shapes of the curves", partial(shapes, run, objective))
     found = sections.several("the curves", partial(curves, run))
+    at_rates = any(one.load.load.is_open_loop for one in run.points)
+    ranking_by = partial(rank_run, found, at_rates=at_rates)
     rankings: list[RunRanking] = [
-        sections.get(f"the ranking by {one.title}", partial(rank_run, found, one), unranked(one))
-        for one in ranked
+        sections.get(f"the ranking by {one.title}", partial(ranking_by, one), unranked(one)) for one in ranked
     ]
     noise: list[RunNoise] = [
         sections.get(f"the noise of {one.title}", partial(noise_of, run, found, one), unknown_noise(one))

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -18,6 +19,7 @@ from loadcurve.analysis.history import conditions_before, conditions_digest, mac
 from loadcurve.analysis.numbers import read_analysed
 from loadcurve.analysis.private_facts import private_facts, without_private_facts
 from loadcurve.analysis.published_figures import cut, published_measure, published_points, si_name, si_of
+from loadcurve.analysis.ranking import asks_rate, least_told_apart
 from loadcurve.analysis.works import works
 from loadcurve.errors import BadInput
 from loadcurve.explain.rig import CODE as RIG_LIMIT
@@ -213,7 +215,10 @@ def _content(run: Run, analysis: Analysis, publication: Publication) -> dict[str
         ],
         "points": [one.model_dump() for one in points],
         "works": [one.model_dump() for one in of_works],
-        "rankings": [one.model_dump() for one in rankings_of(points, of_measures, of_works, unranked)],
+        "rankings": [
+            one.model_dump()
+            for one in rankings_of(points, of_measures, of_works, unranked, conditions["load"])
+        ],
         "unranked": [{"server": server, "reason": cut(reason)} for server, reason in unranked.items()],
         "findings": [
             {
@@ -402,13 +407,16 @@ def rankings_of(
     measures_of_run: Sequence[PublishedMeasure],
     of_works: Sequence[PublishedWork],
     unranked: Collection[str],
+    load: Mapping[str, Any] = MappingProxyType({}),
 ) -> Iterator[PublishedRanking]:
     """Yield a ranking for each work and measure that has one, made of published figures alone.
 
+    At the rates that ``load`` asks for, servers that keep them are not told apart by throughput.
     Those by latency leave out the trials in which the generator was late. The error rate is that of all of
     them together.
     """
     known = [one for one in measures_of_run if one.name in RANKED_NAMES and one.better is not None]
+    at_rates = asks_rate(load, (one.point for one in points))
     for place, work in enumerate(of_works):
         ranked = set(work.servers) - set(unranked)
         of_work = [one for one in points if one.server in ranked]
@@ -416,7 +424,8 @@ def rankings_of(
             logs = _logs(of_work, measure.name)
             if measure.better is None or not logs:
                 continue
-            found = rank(logs, measure.better, rankings=len(RANKED_NAMES) * len(of_works))
+            least = least_told_apart(measure.name, at_rates=at_rates)
+            found = rank(logs, measure.better, len(RANKED_NAMES) * len(of_works), least)
             if len(found.ranks) > 1 and found.decides:
                 yield PublishedRanking(
                     work=place,

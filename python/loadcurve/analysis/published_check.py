@@ -37,7 +37,7 @@ def problems_of(run: PublishedRun, public: Collection[str] = ()) -> Iterator[str
         yield "no point has a verdict by which it can be used"
     yield from islice(_wrong_figures(run), PROBLEMS_MAX)
     unranked = {one.server for one in run.unranked}
-    if list(rankings_of(run.points, run.measures, run.works, unranked)) != run.rankings:
+    if list(rankings_of(run.points, run.measures, run.works, unranked, run.load)) != run.rankings:
         yield "its rankings are not those of its own figures"
     yield from islice(_wrong_measures(run), PROBLEMS_MAX)
     yield from islice(_wrong_slugs(run), PROBLEMS_MAX)

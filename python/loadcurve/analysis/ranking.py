@@ -1,13 +1,15 @@
 """The rankings of a run: over the curve, at each point, and what is in neither."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from loadcurve.analysis.curves import Curve, at_point, usable_logs
+from loadcurve.loads.rates import RECORDED
 from loadcurve.loads.values import Point
-from loadcurve.result.measures import Measure
+from loadcurve.result.measures import THROUGHPUT, Measure
 from loadcurve.stats.paired import Logs
 from loadcurve.stats.ranking import Ranking, rank
 
@@ -48,11 +50,26 @@ class RunRanking:
         return [one.point for one in self.at_points if len(one.ranking.ranks) > 1]
 
 
-def rank_run(found: Sequence[Curve], measure: Measure) -> RunRanking:
+RATE_KEPT_WITHIN = 0.01
+"""A server that answers so much less than the rate that was asked for has kept it, as verdicts have it."""
+
+
+def asks_rate(load: Mapping[str, Any], points: Iterable[Point]) -> bool:
+    """Say whether a load asks for a rate, which throughput is then wherever a server keeps it."""
+    is_given = load.get("rate_rps") is not None or load.get("arrivals") == RECORDED
+    return is_given or any("rate" in point for point in points)
+
+
+def least_told_apart(measure: str, *, at_rates: bool) -> float:
+    """Return how far the ratio of two servers is from 1 at least, where they are told apart by a measure."""
+    return RATE_KEPT_WITHIN if at_rates and measure == THROUGHPUT.column else 0.0
+
+
+def rank_run(found: Sequence[Curve], measure: Measure, *, at_rates: bool = False) -> RunRanking:
     """Rank the servers of a run over the curve and at each point; invalid points enter neither.
 
     Over the curve the unit is the block: the mean of the log ratios at the points that are usable for both
-    servers in it.
+    servers in it. ``at_rates`` says that the load asks for rates.
 
     Raises ``ValueError`` for a measure of which neither higher nor lower is better.
     """
@@ -60,11 +77,12 @@ def rank_run(found: Sequence[Curve], measure: Measure) -> RunRanking:
         raise ValueError(f"servers cannot be ranked by {measure.title}: neither higher nor lower is better")
     blocks, logs = usable_logs(found, measure)
     points = found[0].points if found else []
+    least = least_told_apart(measure.column, at_rates=at_rates)
     return RunRanking(
         measure=measure.column,
-        over_curve=rank(logs, measure.better),
+        over_curve=rank(logs, measure.better, least=least),
         at_points=tuple(
-            PointRanking(at.point, rank(at_point(logs, place), measure.better))
+            PointRanking(at.point, rank(at_point(logs, place), measure.better, least=least))
             for place, at in enumerate(points)
         ),
         left_out=tuple(_left_out(found, blocks, logs)),

@@ -8,7 +8,7 @@ from typing import Any, Final
 from loadcurve.analysis.analysis import Analysis, ServerFacts
 from loadcurve.analysis.curves import Curve, usable_logs
 from loadcurve.analysis.noise import noise_of_pairs
-from loadcurve.analysis.ranking import rank_run
+from loadcurve.analysis.ranking import asks_rate, rank_run
 from loadcurve.analysis.shape import SliceShapes
 from loadcurve.result.measures import MEASURES, THROUGHPUT, point_key
 from loadcurve.stats.ranking import Ranking, rank
@@ -69,10 +69,11 @@ def _key(value: object) -> str:
 def _of_servers(analysis: Analysis, names: Sequence[str]) -> Analysis:
     curves = [curve for curve in analysis.curves if curve.server in names]
     columns = {measure.column: measure for measure in MEASURES.values()}
+    at_rates = asks_rate(analysis.run.conditions["load"], analysis.points)
     return replace(
         analysis,
         curves=curves,
-        rankings=[rank_run(curves, columns[one.measure]) for one in analysis.rankings],
+        rankings=[rank_run(curves, columns[one.measure], at_rates=at_rates) for one in analysis.rankings],
         shapes=[_shapes_of(part, curves) for part in analysis.shapes],
         noise=[
             noise_of_pairs(curves, columns[one.measure]) if one.source == "pairs" else one

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -113,12 +114,13 @@ class Ranking:
         return any(pair.p_value is not None for pair in self.pairs)
 
 
-def rank(logs: Logs, better: Better, rankings: int = 1) -> Ranking:
+def rank(logs: Logs, better: Better, rankings: int = 1, least: float = 0.0) -> Ranking:
     """Rank the servers that have values, by the paired ratios of all pairs.
 
     Two servers differ where the paired t test says so at 5 % after Holm's correction for all pairs, and after
     Bonferroni's for all ``rankings`` that are shown together. Where blocks are few, the variances are
     moderated by those of the other servers.
+    Those whose ratio is within ``least`` of 1, such as 0.01, are not told apart, however sure it is.
     A server's best rank is 1 and the number of servers that are better by that test; its worst is the number
     of servers less those that are worse.
 
@@ -133,7 +135,7 @@ def rank(logs: Logs, better: Better, rankings: int = 1) -> Ranking:
     log_ratios, spread = _spread(stack)
     order = _in_order(log_ratios, len(found), better)
     servers = [list(found)[place] for place in order]
-    pairs = _compared(servers, _of_pairs_in(order, log_ratios), spread, rankings)
+    pairs = _compared(servers, _of_pairs_in(order, log_ratios), spread, rankings, least)
     apart = {frozenset((pair.first, pair.second)): _wins(pair, better) for pair in pairs if pair.told_apart}
     ranks = []
     for server in servers:
@@ -232,23 +234,29 @@ def _of_pairs_in(order: Sequence[int], log_ratios: Array) -> Array:
 
 
 def _compared(
-    servers: Sequence[str], log_ratios: Array, spread: BlockSpread, rankings: int
+    servers: Sequence[str], log_ratios: Array, spread: BlockSpread, rankings: int, least: float
 ) -> tuple[Pair, ...]:
     ratios = paired_ratios(log_ratios, np.full(len(log_ratios), 2.0), spread)
     tested = [i for i, ratio in enumerate(ratios) if ratio is not None and ratio.p_value is not None]
-    p_values = [ratio.p_value for ratio in ratios if ratio is not None and ratio.p_value is not None]
+    p_values = [
+        1.0 if abs(ratio.logarithm) < math.log1p(least) else ratio.p_value
+        for ratio in ratios
+        if ratio is not None and ratio.p_value is not None
+    ]
     of_all = (min(1.0, rankings * p_value) for p_value in holm_adjusted(p_values))
     adjusted = dict(zip(tested, of_all, strict=True))
     names = itertools.combinations(servers, 2)
     return tuple(
-        _pair(a, b, ratio, adjusted.get(i), len(servers))
+        _pair(a, b, ratio, adjusted.get(i), servers=len(servers), least=least)
         for i, ((a, b), ratio) in enumerate(zip(names, ratios, strict=True))
     )
 
 
-def _pair(first: str, second: str, ratio: PairedRatio | None, p_value: float | None, servers: int) -> Pair:
+def _pair(
+    first: str, second: str, ratio: PairedRatio | None, p_value: float | None, *, servers: int, least: float
+) -> Pair:
     pair = Pair(first, second, ratio.estimate if ratio else None, p_value)
-    if ratio is None or ratio.log_sd is None or pair.told_apart:
+    if ratio is None or ratio.log_sd is None or pair.told_apart or abs(ratio.logarithm) < math.log1p(least):
         return pair
     return replace(pair, trials_to_show=trials_to_show(ratio.logarithm, ratio.log_sd, servers))
 
