@@ -94,7 +94,7 @@ def test_two_settings_of_a_server_in_one_run_are_side_by_side_with_their_figures
     (title, (first, second)), *_ = found.figures
     assert title.startswith("throughput")
     assert first == second != ("", "", "")
-    # Each server's figures are of its own peak.
+    # Each server's figures are those at its peak.
     assert len(found.at) == 2
     assert all(one.startswith("connections = ") for one in found.at)
     assert f"<td>{found.at[0]}</td>" in (tmp_path / "servers" / "nginx.html").read_text()

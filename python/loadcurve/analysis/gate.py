@@ -10,7 +10,7 @@ from loadcurve.analysis.gated import GatedRun
 from loadcurve.analysis.missing import MissingFigure, Side, missing_figure
 from loadcurve.analysis.operation_errors import OperationErrors, errors_of_load
 from loadcurve.analysis.requirements import JudgedRequirement
-from loadcurve.analysis.unusable import Unusable, lost_in_head, never_usable
+from loadcurve.analysis.unusable import Unusable, by_doing, lost_in_head, never_usable
 from loadcurve.result.measures import measures
 
 
@@ -81,14 +81,8 @@ class GateAnswer:
         gate = analysis.gate
         if gate is None:
             return None
-        lost = lost_in_head(analysis, gate.base, gate.head)
-        of_head, of_machine = (
-            tuple(one for one in lost if one.is_of_machine is wanted) for wanted in (False, True)
-        )
-        of_base, spoilt = (
-            tuple(one for one in never_usable(analysis, gate.base) if one.is_of_machine is wanted)
-            for wanted in (False, True)
-        )
+        of_head, of_machine = by_doing(lost_in_head(analysis, gate.base, gate.head))
+        of_base, spoilt = by_doing(never_usable(analysis, gate.base))
         required = tuple(one for one in analysis.requirements if one.server == gate.head)
         base, head = (Side(name, analysis, name) for name in (gate.base, gate.head))
         sides, known = [(base, head)], measures(analysis.load_kind)

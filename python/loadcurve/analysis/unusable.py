@@ -55,6 +55,14 @@ def never_usable(analysis: Analysis, server: str) -> tuple[Unusable, ...]:
     return _neighbours((server, point, _why_lost(analysis, server, point)) for point in analysis.points)
 
 
+def by_doing(found: Sequence[Unusable]) -> tuple[tuple[Unusable, ...], tuple[Unusable, ...]]:
+    """Return what is of the server's own doing, and what is of the generator's or the machine's."""
+    return (
+        tuple(one for one in found if not one.is_of_machine),
+        tuple(one for one in found if one.is_of_machine),
+    )
+
+
 def without_usable_figures(analysis: Analysis, planned: Iterable[str]) -> tuple[Unusable, ...]:
     """Return the planned servers without any usable point."""
     measured = {curve.server for curve in analysis.curves if any(at.usable for at in curve.points)}

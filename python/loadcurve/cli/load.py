@@ -67,7 +67,7 @@ def _without_socket(url: str, options: Options) -> tuple[str, str | None]:
 
 def _require_clear_text(url: str, load: HttpLoad) -> None:
     """Raise ``BadInput`` where a load cannot be sent without TLS, whatever else is given of that."""
-    if http_family(load.http) == HTTP3 and not load.way.has_no_port:
+    if http_family(load.http) == HTTP3:
         raise BadInput(
             f"--http {load.http}: HTTP/3 has no clear text; give a URL of {urlsplit(url).scheme}s://"
         )

@@ -34,7 +34,7 @@ from loadcurve.units import ABSENT
 
 
 def _cautions(comparison: RunComparison) -> list[str]:
-    """Return what must be known of the ratios: which trials they rest on, and what is in none of them."""
+    """Return what must be known of the ratios: which trials they rest on, and what is in no ratio."""
     return [
         *trust_in_words(comparison),
         *unusable_base_in_words(comparison),

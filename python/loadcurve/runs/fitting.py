@@ -25,7 +25,7 @@ from loadcurve.study.arm import Arm
 from loadcurve.study.model import Study
 from loadcurve.toml.document import TomlDocument
 from loadcurve.toml.expected import show
-from loadcurve.toml.problems import KeyPath, Problem
+from loadcurve.toml.problems import KeyPath, Problem, never_used
 
 AnyServer = FoundServer | FoundPrograms | RunningServer | ServerOnMachine | MissingServer
 
@@ -37,19 +37,13 @@ def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:
     if driver and not arm.kind.has_driver:
         text = f"not used by a load on {arm.kind.servers}; remove it"
         yield Problem(("servers", name, "driver"), text)
-    if isinstance(arm.load, HttpLoadTable) and description.from_study != "url":
-        for key in ("unix_socket", "connect_to", "proxy", "proxy_credentials", "addresses"):
-            if getattr(arm.load, key) is not None:
-                text = f'only used with a server that runs already, use = "url"; {name} is started by the run'
-                yield Problem(("load", key), text)
     if isinstance(arm.load, HttpLoadTable):
+        if description.from_study != "url":
+            yield from _misfits_of_started(arm, arm.load)
         yield from _misfits_of_http(arm, arm.load, server)
         yield from _misfits_of_websocket(arm, arm.load)
-        if arm.server.url is None and any(":" in str(one) for one in arm.load.source_addresses):
-            text = "a server that is started listens on an address of IPv4; expected addresses of IPv4"
-            yield Problem(arm.place("source_addresses"), text)
-    if isinstance(arm.load, HttpLoadTable) and _listens_on_socket(arm, server):
-        yield from _misfits_of_socket(arm, arm.load, server)
+        if _listens_on_socket(arm, server):
+            yield from _misfits_of_socket(arm, arm.load, server)
     if found is not None and found is not arm.kind:
         models = " or ".join(f'"{model}"' for model in found.models)
         text = f"{description.title} is {found.server}; expected model = {models} in [load], or "
@@ -60,6 +54,17 @@ def misfits(arm: Arm, server: AnyServer, point: Point) -> Iterator[Problem]:
             Database(target.to_json())
         except ValueError as error:
             yield Problem(("servers", name, "driver" if driver else "use"), str(error))
+
+
+def _misfits_of_started(arm: Arm, load: HttpLoadTable) -> Iterator[Problem]:
+    """Yield what does not lead to a server that the run starts, on this machine's address of IPv4."""
+    for key in ("unix_socket", "connect_to", "proxy", "proxy_credentials", "addresses"):
+        if getattr(load, key) is not None:
+            text = f'only used with a server that runs already, use = "url"; {arm.name} is started by the run'
+            yield Problem(("load", key), text)
+    if any(":" in str(one) for one in load.source_addresses):
+        text = "a server that is started listens on an address of IPv4; expected addresses of IPv4"
+        yield Problem(arm.place("source_addresses"), text)
 
 
 def _misfits_of_http(arm: Arm, load: HttpLoadTable, server: AnyServer) -> Iterator[Problem]:
@@ -126,13 +131,13 @@ def tls_in_vain(study: Study, catalog: Catalog, as_written: Callable[[KeyPath], 
     Beside servers with TLS some may have none: what the study gives all of them is for the others. A place
     is where the file has an option, by ``as_written``: that of the server of several arms, for theirs.
     """
-    uses: dict[KeyPath, bool] = {}
-    for arm in study.arms.values():
-        is_encrypted = isinstance(arm.load, HttpLoadTable) and scheme_in(catalog, arm) == "https"
-        for place in map(as_written, _places_of_tls(study, arm)):
-            uses[place] = uses.get(place, False) or is_encrypted
+    uses = (
+        (as_written(place), isinstance(arm.load, HttpLoadTable) and scheme_in(catalog, arm) == "https")
+        for arm in study.arms.values()
+        for place in _places_of_tls(study, arm)
+    )
     text = "only used with TLS, which no server here has; expected tls = true in its table, or https://"
-    return [Problem(place, text) for place, is_used in uses.items() if not is_used]
+    return [Problem(place, text) for place in never_used(uses)]
 
 
 def _places_of_tls(study: Study, arm: Arm) -> Iterator[KeyPath]:

@@ -17,7 +17,7 @@ from loadcurve.stats.slo import (
 from loadcurve.study.arm import Arm
 from loadcurve.study.tables import Content, Host, StudyServer, Sweep, Trials, own_keys
 from loadcurve.toml.expected import nearest, show
-from loadcurve.toml.problems import KeyPath, Problem
+from loadcurve.toml.problems import KeyPath, Problem, never_used
 
 
 def inconsistencies(
@@ -114,16 +114,16 @@ def sources_in_vain(senders: Mapping[str, Sequence[str] | None], arms: Iterable[
     ``senders`` has the names of the machines that share the load of each arm; ``None`` where the run sends
     it, or where only a cluster knows which they are.
     """
-    uses: dict[KeyPath, bool] = {}
-    for arm in arms:
-        if isinstance(arm.load, HttpLoadTable) and arm.load.source_addresses:
-            names, place = senders[arm.name], arm.place("source_addresses")
-            uses[place] = uses.get(place, False) or names is None or HERE in names
+    uses = (
+        (arm.place("source_addresses"), (names := senders[arm.name]) is None or HERE in names)
+        for arm in arms
+        if isinstance(arm.load, HttpLoadTable) and arm.load.source_addresses
+    )
     text = (
         "not used: these are addresses of this machine, which sends no load; set source_addresses in "
         f"[machines] of those that do, or name {show(HERE)} in load_machines"
     )
-    yield from (Problem(place, text) for place, is_used in uses.items() if not is_used)
+    yield from (Problem(place, text) for place in never_used(uses))
 
 
 def machine_types_missing(host: Host, servers: Mapping[str, StudyServer]) -> Iterator[Problem]:

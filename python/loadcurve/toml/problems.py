@@ -1,6 +1,6 @@
 """From pydantic's errors to problems that name a key and say in plain words what was expected."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, get_args, get_origin, get_type_hints
 
@@ -35,6 +35,14 @@ class Problem:
 
     path: KeyPath
     text: str
+
+
+def never_used(uses: Iterable[tuple[KeyPath, bool]]) -> list[KeyPath]:
+    """Return the places that nobody uses of those which several share, each once."""
+    used: dict[KeyPath, bool] = {}
+    for place, is_used in uses:
+        used[place] = used.get(place, False) or is_used
+    return [place for place, is_used in used.items() if not is_used]
 
 
 def own_problem(text: str) -> PydanticCustomError:
