@@ -43,7 +43,9 @@ class Setup:
     server: Data = field(default_factory=dict)
     seed: int = 1
     every_s: float | None = None
-    """A soak: from the start of one trial to that of the next, on a server that is started once."""
+    """A soak: from the start of one trial to that of the next."""
+    is_kept: bool = True
+    """In a soak, whether the server is started once, not for each trial."""
 
 
 def planted_run(plant: Planted = nothing_planted, setup: Setup | None = None) -> Run:
@@ -88,7 +90,7 @@ def _times(setup: Setup, trial: int) -> Data:
     if setup.every_s is None:
         return {"started_at": BEGIN.isoformat()}
     at = BEGIN + timedelta(seconds=trial * setup.every_s)
-    return {"started_at": at.isoformat(), "server_started_at": BEGIN.isoformat()}
+    return {"started_at": at.isoformat(), "server_started_at": BEGIN.isoformat() if setup.is_kept else None}
 
 
 def _clean_record(key: str, value: float, factor: float) -> Data:

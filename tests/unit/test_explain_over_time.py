@@ -1,9 +1,11 @@
 """What rises or falls from trial to trial of a soak."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from loadcurve.result.records import RUNNING_SERVER
 from support.explained_run import BEGIN, Setup, evidence, found
 
 HOURLY = Setup(values=(50,), trials=24, every_s=3600)
@@ -23,6 +25,17 @@ def test_memory_that_grows_from_hour_to_hour_is_a_leak_with_its_slope():
     [slope] = finding.evidence
     assert slope.low < 2 < slope.high
     assert finding.certainty == "likely"
+
+
+def test_memory_of_servers_that_each_trial_starts_anew_is_no_growth_of_one():
+    """Such as a log or a table on disk, which each start reads: nothing grew while a server lived."""
+    anew = replace(HOURLY, is_kept=False)
+    assert "grows_over_time" not in found(leaks, anew)
+
+
+def test_memory_of_a_server_that_ran_before_the_run_is_of_one_life():
+    attached = replace(HOURLY, is_kept=False, server={"catalog_entry": RUNNING_SERVER})
+    assert "grows_over_time" in found(leaks, attached)
 
 
 def test_files_that_are_never_closed_are_a_leak():

@@ -8,7 +8,7 @@ from typing import Final
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.values import Point
 from loadcurve.result.measures import MEASURES, Measure, PointKey, is_usable, measures, point_key
-from loadcurve.result.records import PointRecord, RunRecord
+from loadcurve.result.records import RUNNING_SERVER, PointRecord, RunRecord
 from loadcurve.stats.ranking import holm_adjusted
 from loadcurve.stats.trend import Trend, trend
 
@@ -55,7 +55,8 @@ class OverTime:
     since_s: float
     """When the server was started that the trend is of; 0 where each trial starts its own."""
     trend: Trend | None
-    """Of the values since then; ``None`` where they are too few."""
+    """Of the values since then; ``None`` where they are too few, or are of what a server holds that each trial
+    starts anew."""
     is_trend: bool = False
     """Whether it is one after the correction for all figures of the server, and large enough to matter."""
 
@@ -88,7 +89,13 @@ def over_time(subject: Subject) -> list[OverTime]:
     if not is_soak(subject.run):
         return []
     begin = datetime.fromisoformat(subject.run.started_at)
-    return _judged([one for records in _by_point(subject.records) for one in _figures(records, begin)])
+    is_kept = any(
+        record.server_started_at is not None or subject.server.catalog_entry == RUNNING_SERVER
+        for record in subject.records
+    )
+    return _judged(
+        [one for records in _by_point(subject.records) for one in _figures(records, begin, is_kept=is_kept)]
+    )
 
 
 def _by_point(records: Sequence[PointRecord]) -> list[list[PointRecord]]:
@@ -98,11 +105,12 @@ def _by_point(records: Sequence[PointRecord]) -> list[list[PointRecord]]:
     return list(by_point.values())
 
 
-def _figures(records: Sequence[PointRecord], begin: datetime) -> list[OverTime]:
+def _figures(records: Sequence[PointRecord], begin: datetime, *, is_kept: bool) -> list[OverTime]:
     """Return the figures of one point of one server, in the order of the measures.
 
     Where a rate was asked for, the rate that was answered says nothing of the server. What a server holds is
-    the same in an invalid point, such as one in which other programs took the CPUs.
+    the same in an invalid point, such as one in which other programs took the CPUs. ``is_kept`` says that the
+    server lives from trial to trial: otherwise what it holds ends with the trial, and no trend is of it.
     """
     ordered = sorted(records, key=lambda one: one.started_at)
     times = {id(one): (datetime.fromisoformat(one.started_at) - begin).total_seconds() for one in ordered}
@@ -118,7 +126,8 @@ def _figures(records: Sequence[PointRecord], begin: datetime) -> list[OverTime]:
         counting = [one for one in ordered if measure in HELD or is_usable(one)]
         known = [(times[id(one)], value) for one in counting if (value := measure.value(one)) is not None]
         if len(known) > 1:
-            living = [(at_s, value) for at_s, value in known if at_s >= since_s]
+            is_asked = is_kept or measure not in HELD
+            living = [(at_s, value) for at_s, value in known if at_s >= since_s and is_asked]
             found.append(
                 OverTime(
                     ordered[0].server,
