@@ -166,5 +166,5 @@ def test_pairs_that_are_not_told_apart_say_how_many_trials_would_tell(tmp_path: 
 def test_a_server_that_can_be_compared_to_no_other_is_not_named_ahead():
     # Of a there is one block; (99 * 100 * 101) / (50.5 * 50 * 49.5) is 8.00, of which the cube root is 2.
     said = lead(a=[200, math.nan, math.nan], b=[99, 100, 101], c=[50.5, 50, 49.5])
-    assert said.startswith("b has the highest throughput, 2.00 (")
+    assert said.startswith("b has the highest throughput of those that can be compared, 2.00 (")
     assert said.endswith(") times that of c; without two usable blocks in common: a and b, a and c")

@@ -30,6 +30,8 @@ def leader_words(ranking: Ranking, measure: Measure, shown: Shown | None = None)
     ends = {"lower": ("lower", "lowest"), "higher": ("higher", "highest")}
     of_two, of_many = ends[measure.better or "higher"]
     best = f"the {of_many if len(ranking.ranks) > 2 else of_two} {measure.title}"  # noqa: PLR2004
+    if ranking.has_uncompared:
+        best += " of those that can be compared"
     # With few blocks or a wide spread, a server's difference from the leader may not be shown although that
     # of a server ranked before it is.
     places = {rank.server: place for place, rank in enumerate(ranking.ranks)}

@@ -98,9 +98,18 @@ class Ranking:
 
         ``None`` where there is none: with missing blocks each may be beaten by another one.
         """
-        pairs = [pair for pair in self.pairs if pair.p_value is not None]
-        compared = {name for pair in pairs for name in (pair.first, pair.second)}
+        compared = self._compared
         return next((one.server for one in self.ranks if one.best == 1 and one.server in compared), None)
+
+    @property
+    def has_uncompared(self) -> bool:
+        """Whether a server can be compared to no other one, so that nothing is known of its place."""
+        return len(self._compared) < len(self.ranks)
+
+    @property
+    def _compared(self) -> set[str]:
+        pairs = [pair for pair in self.pairs if pair.p_value is not None]
+        return {name for pair in pairs for name in (pair.first, pair.second)}
 
     def pairs_of(self, server: str) -> list[Pair]:
         """Return the pairs of a server with each other one, in the order of these."""
