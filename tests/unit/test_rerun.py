@@ -340,6 +340,18 @@ def test_a_server_without_two_points_in_every_trial_is_named_as_one_without_a_sh
     assert "Fewer than two points" not in words(rerun)
 
 
+def test_points_that_a_trial_of_either_run_lacks_are_named_as_not_compared(base):
+    """One trial of apache ended before its sixth point, and one of tiny is invalid at 100 connections."""
+    rerun = judge_rerun(base, base, 0.5)
+    assert (
+        "Not in every trial of both runs, and so not compared: apache at connections = 50, 100 and 200; "
+        "tiny at connections = 100." in words(rerun)
+    )
+    left_out = {one["server"]: one["left_out"] for one in rerun_json(rerun)["figures"]}
+    assert left_out["nginx"] == []
+    assert left_out["tiny"] == [{"connections": 100}]
+
+
 def test_several_servers_that_are_not_reproduced_are_named_in_one_sentence(base, tmp_path):
     said = words(judge_rerun(base, analysed(tmp_path, lambda _: 0.5), 0.1))
     assert "Not reproduced: nginx, apache and tiny differ by more than 10 %, and not by chance." in said

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.change import Change, Outcome
@@ -303,8 +304,7 @@ def _changes(base: Analysis, new: Analysis, measure: Measure, in_both: Sequence[
 
 def changes_between(base: Sequence[Curve], new: Sequence[Curve], measure: Measure) -> list[Change]:
     """Return the changes of a measure between two runs, over the curve and at the points that both have."""
-    points = [[at.point for at in side[0].points] if side else [] for side in (base, new)]
-    in_both = [point for point in points[0] if point in points[1]]
+    points, in_both = _points_of_both(base, new)
     return _between((base, points[0]), (new, points[1]), measure, in_both)
 
 
@@ -314,17 +314,59 @@ def _between(
     measure: Measure,
     in_both: Sequence[Point],
 ) -> list[Change]:
+    changes: list[Change] = []
+    for server, tables in _logs_of_both(base, new, measure, in_both):
+        changes += [*_at_points(server, measure, tables, in_both), *_over_curve(server, measure, tables)]
+    return changes
+
+
+def outside_ratios(
+    base: Sequence[Curve], new: Sequence[Curve], measure: Measure
+) -> dict[str, tuple[Point, ...]]:
+    """Return the points of each server with figures that its ratio over the curve leaves out.
+
+    A trial of one of the runs has no usable figure there.
+    """
+    points, in_both = _points_of_both(base, new)
+    found = {}
+    for server, tables in _logs_of_both((base, points[0]), (new, points[1]), measure, in_both):
+        trials, everywhere = _in_every_trial(tables)
+        anywhere = np.isfinite(np.vstack(trials)).any(axis=0)
+        found[server] = tuple(
+            point
+            for point, is_known, is_used in zip(in_both, anywhere, everywhere, strict=True)
+            if is_known and not is_used
+        )
+    return found
+
+
+def _points_of_both(base: Sequence[Curve], new: Sequence[Curve]) -> tuple[list[list[Point]], list[Point]]:
+    """Return the points of each run, and those that both have."""
+    points = [[at.point for at in side[0].points] if side else [] for side in (base, new)]
+    return points, [point for point in points[0] if point in points[1]]
+
+
+def _logs_of_both(
+    base: tuple[Sequence[Curve], Sequence[Point]],
+    new: tuple[Sequence[Curve], Sequence[Point]],
+    measure: Measure,
+    in_both: Sequence[Point],
+) -> Iterator[tuple[str, list[Array]]]:
+    """Yield each server of both runs with its logarithms in the new one and in the base, trials by points."""
     columns = [[points.index(point) for point in in_both] for _, points in (new, base)]
     of_new, of_base = (usable_logs(found, measure)[1] for found, _ in (new, base))
-    changes: list[Change] = []
     for server in of_base:
         if server in of_new:
-            tables = [of_one[server][:, at] for of_one, at in zip((of_new, of_base), columns, strict=True)]
-            changes += [
-                *_at_points(server, measure, tables, in_both),
-                *_over_curve(server, measure, tables),
-            ]
-    return changes
+            yield (
+                server,
+                [of_one[server][:, at] for of_one, at in zip((of_new, of_base), columns, strict=True)],
+            )
+
+
+def _in_every_trial(tables: Sequence[Array]) -> tuple[list[Array], NDArray[np.bool_]]:
+    """Return the trials of each run that have any figure, and whether all of these have one at each point."""
+    trials = [table[np.isfinite(table).any(axis=1)] for table in tables]
+    return trials, np.isfinite(np.vstack(trials)).all(axis=0)
 
 
 def _at_points(
@@ -340,8 +382,7 @@ def _at_points(
 
 def _over_curve(server: str, measure: Measure, tables: Sequence[Array]) -> Iterator[Change]:
     """Yield the change over the points that every trial of both runs has."""
-    trials = [table[np.isfinite(table).any(axis=1)] for table in tables]
-    everywhere = np.isfinite(np.vstack(trials)).all(axis=0)
+    trials, everywhere = _in_every_trial(tables)
     if all(map(len, trials)) and everywhere.any():
         samples = [np.exp(table[:, everywhere].mean(axis=1)).tolist() for table in trials]
         new, base = (float(np.exp(np.log(one).mean())) for one in samples)

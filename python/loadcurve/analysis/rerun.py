@@ -8,7 +8,7 @@ from typing import Literal, Self
 
 from loadcurve.analysis.analysis import Analysis
 from loadcurve.analysis.change import Change
-from loadcurve.analysis.comparison import RunComparison, changes_between, compare_runs
+from loadcurve.analysis.comparison import RunComparison, changes_between, compare_runs, outside_ratios
 from loadcurve.analysis.curves import Curve
 from loadcurve.analysis.history import machine_of
 from loadcurve.analysis.publication import curves_of, measure_of
@@ -21,6 +21,7 @@ from loadcurve.analysis.rerun_differences import (
     what_differs,
 )
 from loadcurve.analysis.rerun_shapes import Shape, shapes_between
+from loadcurve.loads.values import Point
 from loadcurve.result.differences import ConditionDifference
 from loadcurve.result.history import HistoryMachine
 from loadcurve.result.measures import Measure
@@ -41,6 +42,8 @@ class Refigured:
     """In what the server itself differs, so that the ratio may be of that, the weightiest first."""
     is_measured: bool = True
     """Whether the second run has any usable figure of the server."""
+    left_out: tuple[Point, ...] = ()
+    """Points with figures that the ratio leaves out, because not every trial of both runs has one there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +194,7 @@ def _judged(base: RerunBase, new: Analysis, comparison: RunComparison, margin: f
     comparison = replace(
         comparison, servers={name: one for name, one in comparison.servers.items() if name in here}
     )
+    left_out = outside_ratios(base.curves, new.curves, base.measure)
     figures = tuple(
         Refigured(
             server,
@@ -198,6 +202,7 @@ def _judged(base: RerunBase, new: Analysis, comparison: RunComparison, margin: f
             found.get(server),
             what_differs(comparison.servers.get(server, ())),
             is_measured=server in measured,
+            left_out=left_out.get(server, ()),
         )
         for server in base.servers
         if server in wanted

@@ -55,7 +55,7 @@ class OverTime:
     since_s: float
     """When the server was started that the trend is of; 0 where each trial starts its own."""
     trend: Trend | None
-    """Of the values since then; ``None`` where they are too few, or are of what a server holds that each trial
+    """Of the values since then; ``None`` where they are too few, and of what servers hold that each trial
     starts anew."""
     is_trend: bool = False
     """Whether it is one after the correction for all figures of the server, and large enough to matter."""

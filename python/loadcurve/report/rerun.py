@@ -15,6 +15,8 @@ from loadcurve.analysis.rerun_shapes import Shape, ShapeOutcome
 from loadcurve.report import text
 from loadcurve.report.column import WORDS, Column, Layout
 from loadcurve.report.comparison import comparison_json, difference_line, ratio_in_words
+from loadcurve.report.findings import points as points_in_words
+from loadcurve.report.leader import first_named
 from loadcurve.report.terminal_tables import column_table, server_column
 from loadcurve.result.checksum import is_digest
 from loadcurve.result.differences import Difference
@@ -102,6 +104,9 @@ def rerun_in_words(rerun: Rerun) -> Iterator[str]:
             assert_never(never)
     if missing := [one.server for one in rerun.figures if not one.is_measured]:
         yield f"Without a usable figure here: {units.listing(missing)}."
+    if partly := [one for one in rerun.figures if one.left_out]:
+        named = [f"{one.server} at {points_in_words(one.left_out)}" for one in partly]
+        yield (f"Not in every trial of both runs, and so not compared: {'; '.join(first_named(named))}.")
     with_shape = {one.server for one in rerun.shapes}
     without = [one.server for one in rerun.figures if one.is_measured and one.server not in with_shape]
     if rerun.is_elsewhere and without:
@@ -184,6 +189,7 @@ def rerun_json(rerun: Rerun) -> dict[str, Any]:
                 "outcome": one.outcome,
                 "ratio": None if one.change is None else _ends(one.change.estimate),
                 "differs": list(one.differs),
+                "left_out": list(one.left_out),
             }
             for one in rerun.figures
         ],
