@@ -179,6 +179,19 @@ def test_runs_of_different_machines_are_never_joined():
     assert all(one.changes is not None and not one.changes.points for one in study.series)
 
 
+def test_machines_of_one_name_are_shown_by_the_beginning_of_their_fingerprints(tmp_path: Path):
+    other = MACHINE.model_copy(update={"fingerprint": "b" * 64})
+    for number in range(4):
+        add_entry(tmp_path, entry(number, machine=other if number % 2 else MACHINE))
+    found = read_history(tmp_path)
+    console = Console(file=io.StringIO(), width=80)
+    console.print(history_lines(found, studies_of(found.entries)))
+    page = render_history(found, studies_of(found.entries))
+    for part in ("aaaaaaaa", "bbbbbbbb"):
+        assert f"on {MACHINE.name} ({part})" in console.file.getvalue().splitlines()
+        assert f"{MACHINE.name} ({part})" in page
+
+
 def test_runs_of_different_loads_are_never_joined():
     entries = [entry(number, value, conditions=str(value > 110)) for number, value in enumerate(STEP)]
     assert [len(study.series[0].entries) for study in studies_of(entries)] == [6, 6]

@@ -1,6 +1,7 @@
 """A history in the terminal and as JSON: every series as a line, and its changes in words."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from loadcurve.stats.change_points import SEGMENT_MIN, ChangePoint
 LINE_RUNS_MAX = 32
 """A line shows at most this many of the newest runs."""
 COMMIT_CHARACTERS = 12
+FINGERPRINT_CHARACTERS = 8
 _DIGEST = re.compile(rf"[0-9a-f]{{{COMMIT_CHARACTERS},}}")
 MEASURE_WIDTH = 20
 TO_CONFIRM = "A machine that becomes slower looks like a change, too: loadcurve gate runs both sides in turn."
@@ -34,11 +36,12 @@ def history_lines(found: History, studies: Sequence[StudyHistory]) -> Renderable
             f"{text.moment(found.entries[-1].started_at)}"
         )
     ]
+    names = machine_names(studies)
     for study in studies:
         parts.append(Text(f"\n{study.title}", style="bold"))
         if not study.series:
             parts.append(Text(nothing_in_words(study)))
-        for machine, of_machine in _grouped(study.series, lambda one: one.machine.name):
+        for machine, of_machine in _grouped(study.series, lambda one: names[one.machine.fingerprint]):
             parts.append(Text(f"on {machine}"))
             for heading, series in _grouped(of_machine, heading_of):
                 parts.append(Text(heading))
@@ -85,9 +88,9 @@ def missing_in_words(series: Series) -> str:
 
 def gaps_in_words(study: StudyHistory) -> Iterator[str]:
     """Yield what has no figure in the last runs of a study: an arm at a point, or single measures of it."""
-    by_place: dict[tuple[str, str], list[Series]] = {}
+    by_place: dict[tuple[str, str | None], list[Series]] = {}
     for one in study.series:
-        by_place.setdefault((heading_of(one), one.machine.name), []).append(one)
+        by_place.setdefault((heading_of(one), one.machine.fingerprint), []).append(one)
     for (heading, _), series in by_place.items():
         found = [missing_in_words(one) for one in series]
         if len(set(found)) == 1:
@@ -118,11 +121,23 @@ def heading_of(series: Series) -> str:
     return f"{series.arm}, {point}" if point else series.arm
 
 
+def machine_names(studies: Sequence[StudyHistory]) -> dict[str | None, str]:
+    """Return the name of each machine by its fingerprint, of which those that share a name have a part."""
+    names = {one.machine.fingerprint: one.machine.name for study in studies for one in study.series}
+    several = {name for name, machines in Counter(names.values()).items() if machines > 1}
+    return {
+        fingerprint: f"{name} ({fingerprint[:FINGERPRINT_CHARACTERS]})"
+        if name in several and fingerprint is not None
+        else name
+        for fingerprint, name in names.items()
+    }
+
+
 def sentences(studies: Sequence[StudyHistory]) -> list[str]:
     """Return the sentences on all changes of a history; where it has several machines, they are named."""
-    machines = {one.machine.name for study in studies for one in study.series}
+    machines = machine_names(studies)
     return [
-        f"{words}, on {one.machine.name}" if len(machines) > 1 else words
+        f"{words}, on {machines[one.machine.fingerprint]}" if len(machines) > 1 else words
         for study in studies
         for one in study.series
         for words in changes_in_words(one)

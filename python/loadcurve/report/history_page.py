@@ -1,7 +1,7 @@
 """The page of a history: a small figure for every series, its changes, and the runs behind them."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -19,6 +19,7 @@ from loadcurve.report.history import (
     gaps_in_words,
     has_change,
     heading_of,
+    machine_names,
     measure_words,
     no_change_words,
     nothing_in_words,
@@ -71,11 +72,12 @@ def write_history(found: History, studies: Sequence[StudyHistory]) -> Path:
 
 def render_history(found: History, studies: Sequence[StudyHistory]) -> str:
     """Return the page; whether a run has a report is looked up from the folder of the history."""
+    names = machine_names(studies)
     values = {
         "folder": found.folder.resolve().name,
         "found": found,
         "runs": runs_in_words(found),
-        "studies": [(study.title, _arms(study), nothing_in_words(study)) for study in studies],
+        "studies": [(study.title, _arms(study, names), nothing_in_words(study)) for study in studies],
         "changes": sentences(studies),
         "gaps": [words for study in studies for words in gaps_in_words(study)],
         "no_change": no_change_words(studies),
@@ -86,10 +88,10 @@ def render_history(found: History, studies: Sequence[StudyHistory]) -> str:
     return rendered("history.html.jinja", ["report.css", "history.css"], figure_scripts(), values)
 
 
-def _arms(study: StudyHistory) -> list[ArmPanels]:
+def _arms(study: StudyHistory, names: Mapping[str | None, str]) -> list[ArmPanels]:
     found: dict[tuple[str, str], list[Series]] = {}
     for one in study.series:
-        found.setdefault((heading_of(one), one.machine.name), []).append(one)
+        found.setdefault((heading_of(one), names[one.machine.fingerprint]), []).append(one)
     return [
         ArmPanels(
             heading=heading,
