@@ -15,7 +15,7 @@ def test_a_process_started_at_a_load_is_reported_with_the_bump_of_the_throughput
         if connections < 25:
             counts = {"min": 3, "max": 3}
         record["probe"]["server"]["processes"] = counts
-        # Along a power law, on which the polynomial through the neighbours lies, and 10 % above it at 25.
+        # Along a power law, which is a line in logarithms, and 10 % above it at 25.
         bump = 1.10 if connections == 25 else 1.0
         noise = math.exp(0.003 * (trial - 2))
         record["load"]["rate_rps"]["answered"] = 1000 * math.sqrt(connections) * bump * noise
@@ -29,8 +29,7 @@ def test_a_process_started_at_a_load_is_reported_with_the_bump_of_the_throughput
     assert moved.value == pytest.approx(1.10, rel=1e-9)
     assert moved.spread == "interval"
     assert finding.briefly == (
-        "throughput lies 10 % above a smooth curve through its neighbours, where its processes went from 3 "
-        "to 4"
+        "throughput lies 10 % above what its neighbours let expect, where its processes went from 3 to 4"
     )
 
 
@@ -44,14 +43,14 @@ def test_at_one_load_alone_there_are_no_points_on_both_sides():
     assert "curve" not in finding.advice
 
 
-def test_a_change_without_effect_says_that_the_throughput_did_not_move():
+def test_a_change_without_effect_says_that_no_bump_is_shown():
     def plant(record: Data, trial: int, connections: float) -> None:
         processes = 3 if connections < 25 else 4
         record["probe"]["server"]["processes"] = {"min": processes, "max": processes}
 
     [finding] = found(plant).values()
     assert finding.code == "processes_changed"
-    assert "did not change" in finding.seen
+    assert "No bump or dip of the throughput is shown there." in finding.seen
     assert finding.briefly is None
 
 
@@ -63,7 +62,7 @@ def test_processes_that_change_at_every_point_explain_no_single_one_in_the_answe
         record["load"]["rate_rps"]["answered"] = 1000 * math.sqrt(connections) * bump * noise
 
     [finding] = found(plant).values()
-    assert "a smooth curve through its neighbours" in finding.seen
+    assert "what its neighbours let expect" in finding.seen
     assert finding.briefly is None
 
 
@@ -147,14 +146,34 @@ def test_one_process_more_is_reported_for_a_sweep_that_goes_up_by_one_connection
     assert [point["connections"] for point in finding.points] == [51]
 
 
-def test_a_curve_that_bends_is_no_bump():
+@pytest.mark.parametrize(
+    "curve",
+    [
+        pytest.param(lambda connections: connections / (connections + 9), id="slowly"),
+        pytest.param(lambda connections: min(connections, 8), id="sharply, where a CPU is full"),
+        pytest.param(lambda connections: min(connections, 8) / (1 + connections / 100), id="and falls"),
+    ],
+)
+@pytest.mark.parametrize("loads", [CONNECTIONS, (1, 8, 64, 128), (1, 8, 64, 512, 4096)])
+def test_a_curve_that_bends_is_no_bump_however_far_apart_its_points_are(curve, loads):
     def plant(record: Data, trial: int, connections: float) -> None:
-        record["load"]["rate_rps"]["answered"] = connections / (connections + 9)
+        record["load"]["rate_rps"]["answered"] = 1e4 * curve(connections)
 
-    [subject] = subjects(planted_run(plant))
-    beside = throughput_beside_neighbours(subject, CONNECTIONS.index(25))
-    # A straight line between the two neighbours alone would lie 6 % below it.
-    assert beside.value == pytest.approx(1, abs=0.005)
+    [subject] = subjects(planted_run(plant, Setup(values=loads)))
+    found = [throughput_beside_neighbours(subject, place) for place in range(1, len(loads) - 1)]
+    ratios = [one.ratio.value for one in found if one and one.ratio]
+    # Along its straight parts a curve is on the line, but for the last digits.
+    assert ratios == pytest.approx([1.0] * len(ratios), abs=1e-9)
+
+
+def test_a_dip_in_a_curve_that_bends_is_shown():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        dip = 0.8 if connections == 64 else 1.0
+        record["load"]["rate_rps"]["answered"] = 1e4 * min(connections, 8) * dip * math.exp(0.003 * trial)
+
+    [subject] = subjects(planted_run(plant, Setup(values=(1, 8, 64, 128))))
+    # The neighbours are at the limit, both of them, so that the line between them is flat.
+    assert throughput_beside_neighbours(subject, 2).ratio.value == pytest.approx(0.8, rel=1e-9)
 
 
 def test_at_the_ends_of_the_sweep_nothing_is_expected():
@@ -167,11 +186,11 @@ def test_a_curve_that_its_neighbours_let_expect_beyond_all_numbers_is_beside_non
     loads = (1, 2, 1_000, 1_000_000, 1_000_001)
 
     def plant(record: Data, trial: int, connections: float) -> None:
-        # From the last two, one part in a million apart, the polynomial rises steeply.
+        # Through the last two, one part in a million apart, the line is nearly upright.
         record["load"]["rate_rps"]["answered"] = 1e9 if connections == loads[-1] else 1e-9
 
     [subject] = subjects(planted_run(plant, Setup(values=loads, key="rate")))
-    assert throughput_beside_neighbours(subject, 2) is None
+    assert throughput_beside_neighbours(subject, 2).ratio is None
 
 
 def test_a_single_thread_that_comes_and_goes_is_no_change():

@@ -1,8 +1,7 @@
 """The server's processes or threads changed at a load, and how far the throughput moved with them."""
 
 import math
-import operator
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -33,11 +32,14 @@ FOLLOWED_CONNECTIONS_MIN = 10
 HELPERS_MAX = 2
 """This many more or fewer than one for each connection come and go beside them."""
 REACH = (-2, -1, 1, 2)
-"""The neighbours through which a smooth curve is drawn."""
+"""The neighbours that a throughput is compared with."""
 AROUND_MIN = 3
 """Fewer give no idea of how the curve bends."""
 MOVED_SHARE = 0.02
 """Throughput counts as moved from 2 % on, where its interval excludes no change: less is nobody's concern."""
+
+
+NOT_MOVED = " No bump or dip of the throughput is shown there."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,14 @@ class Change:
     def of_processes(self) -> bool:
         """Whether it was the processes that changed."""
         return self.processes[0] != self.processes[1]
+
+
+@dataclass(frozen=True, slots=True)
+class BesideNeighbours:
+    """A throughput that can be compared with that of the points around it."""
+
+    ratio: Estimate | None
+    """To the nearest that they let expect; ``None`` where it lies within that."""
 
 
 def find(subject: Subject) -> list[Finding]:
@@ -149,17 +159,14 @@ def _from_to(before: CountRange | None, now: CountRange) -> tuple[int, int]:
 
 def _explain(subject: Subject, seen: Sequence[Observation[Change]]) -> Explanation:
     places = sorted({subject.place(one.record) for one in seen})
-    known = [
-        (place, estimate) for place in places if (estimate := throughput_beside_neighbours(subject, place))
-    ]
-    largest = max(known, key=lambda one: abs(math.log(one[1].value)), default=None)
+    beside = [(place, found) for place in places if (found := throughput_beside_neighbours(subject, place))]
     biggest = max((one.detail for one in seen), key=_size)
     what, (first, last) = (
         ("processes", biggest.processes) if biggest.of_processes else ("threads", biggest.threads)
     )
     more = "started" if last > first else "ended"
     alone = len(subject.points) == 1
-    effect, moved, shown = _effect(subject, largest, of_several=len(places) > 1)
+    effect, moved, shown = _effect(subject, beside, of_several=len(places) > 1)
     return Explanation(
         weight="explains",
         certainty="shown",
@@ -193,24 +200,27 @@ def _size(change: Change) -> tuple[bool, float]:
 
 
 def _effect(
-    subject: Subject, largest: tuple[int, Estimate] | None, *, of_several: bool
+    subject: Subject, beside: Sequence[tuple[int, BesideNeighbours]], *, of_several: bool
 ) -> tuple[str, str | None, list[Evidence]]:
     """Return whether the throughput moved, in a sentence, and where it did as a clause, with the evidence.
 
     Nothing where there are no points around.
     """
-    if largest is None:
+    if not beside:
         return "", None, []
-    place, ratio = largest
+    known = [(place, one.ratio) for place, one in beside if one.ratio is not None]
+    if not known:
+        return NOT_MOVED, None, []
+    place, ratio = max(known, key=lambda one: abs(math.log(one[1].value)))
     key = subject.swept_key
     where = f"at {key} = {setting(subject.points[place][key])}" if key else "there"
     evidence = [estimated(f"throughput {where}, relative to its neighbours", "ratio", ratio)]
     excludes_no_change = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
     if abs(ratio.value - 1) < MOVED_SHARE or not excludes_no_change:
-        return " The throughput did not change by more than the trials differ.", None, evidence
+        return NOT_MOVED, None, evidence
     side = "above" if ratio.value > 1 else "below"
     by = f"{rounded(100 * abs(ratio.value - 1))} % {side}"
-    lies = f"lies {by} a smooth curve through its neighbours"
+    lies = f"lies {by} what its neighbours let expect"
     return (
         f" The throughput {where} {lies}.",
         f"throughput{f' {where}' if of_several else ''} {lies}",
@@ -218,44 +228,66 @@ def _effect(
     )
 
 
-def throughput_beside_neighbours(subject: Subject, place: int) -> Estimate | None:
+def throughput_beside_neighbours(subject: Subject, place: int) -> BesideNeighbours | None:
     """Return the throughput at a point in parts of what its neighbours let expect, over trials.
 
-    Expected is the polynomial (Lagrange's) through the two points before and the two after it, as far as
-    there are, of the same trial, in logarithms of the swept value and of the throughput: it follows a curve
-    that bends. ``None`` at the ends of the sweep, with fewer than three points around, and where not exactly
-    one key is swept.
+    In logarithms of the swept value and of the throughput a curve bends downwards, however sharply where the
+    server or the machine reaches a limit: up to there throughput grows with the load, and then no more. So at
+    a point it is at least on the straight line between the two neighbours, and at most on the lines through
+    the two before and through the two after it. Only what lies below the first, or above both others, is
+    beside the curve. ``None`` at the ends of the sweep, with fewer than three points around, and where not
+    exactly one key is swept.
     """
     key = subject.swept_key
     around = [place + step for step in REACH if 0 <= place + step < len(subject.points)]
     if key is None or len(around) < AROUND_MIN or not around[0] < place < around[-1]:
         return None
-    swept = [subject.points[other][key] for other in (place, *around)]
-    if min(swept) <= 0 or len(set(swept)) < len(swept):
+    swept = {other: subject.points[other][key] for other in (place, *around)}
+    if min(swept.values()) <= 0 or len(set(swept.values())) < len(swept):
         return None
-    at, *others = (math.log(value) for value in swept)
-    weights = lagrange_weights(at, others)
-    log_ratios = []
+    at = {other: math.log(value) for other, value in swept.items()}
+    trials = list(_logarithms_of_trials(subject, list(at)))
+    if not trials:
+        return None
+    below = _beyond_line(trials, at, place, (place - 1, place + 1))
+    lines = [(place - 2, place - 1), (place + 1, place + 2)]
+    above = [_beyond_line(trials, at, place, pair) for pair in lines if set(pair) <= at.keys()]
+    is_below = math.fsum(below) < 0
+    is_above = len(above) == len(lines) and all(math.fsum(one) > 0 for one in above)
+    if is_below == is_above:
+        # Between the lines; or beside them on both sides, which says more of the neighbours.
+        return BesideNeighbours(None)
+    # Above both lines is above the one that it is less surely above.
+    ratios = [found for one in ([below] if is_below else above) if (found := _ratio(one)) is not None]
+    return BesideNeighbours(min(ratios, key=lambda one: one.low or 0.0)) if ratios else None
+
+
+def _logarithms_of_trials(subject: Subject, places: Sequence[int]) -> Iterator[dict[int, float]]:
+    """Yield the logarithms of the throughput at places, of each trial with a usable one at every place."""
     for records in subject.by_trial().values():
-        rates = [
-            records[other].load.rate_rps.answered if other in records and is_usable(records[other]) else None
-            for other in (place, *around)
-        ]
-        known = [math.log(rate) for rate in rates if rate]
-        if len(known) == len(rates):
-            log_ratios.append(known[0] - sum(map(operator.mul, weights, known[1:])))
-    if not log_ratios:
-        return None
-    # The polynomial may reach so far beyond the points that the ratio is no number.
-    mean = math.fsum(log_ratios) / len(log_ratios)
-    return None if exponential_ends(mean, 0.0)[0] is None else interval_of_logarithms(log_ratios)
+        rates = {
+            place: records[place].load.rate_rps.answered
+            for place in places
+            if place in records and is_usable(records[place])
+        }
+        known = {place: math.log(rate) for place, rate in rates.items() if rate}
+        if len(known) == len(places):
+            yield known
 
 
-def lagrange_weights(at: float, places: Sequence[float]) -> list[float]:
-    """Return by which weights the values at some places give the polynomial through them at another place."""
-    return [
-        math.prod((at - other) / (place - other) for other in places if other != place) for place in places
-    ]
+def _beyond_line(
+    trials: Sequence[Mapping[int, float]], at: Mapping[int, float], place: int, through: tuple[int, int]
+) -> list[float]:
+    """Return by how much each trial's logarithm at a place is greater than the line through two others."""
+    one, other = through
+    share = (at[place] - at[one]) / (at[other] - at[one])
+    return [trial[place] - trial[one] - share * (trial[other] - trial[one]) for trial in trials]
+
+
+def _ratio(logarithms: Sequence[float]) -> Estimate | None:
+    """Return the ratio; ``None`` where the line reaches so far beyond the points that it is no number."""
+    mean = math.fsum(logarithms) / len(logarithms)
+    return None if exponential_ends(mean, 0.0)[0] is None else interval_of_logarithms(logarithms)
 
 
 RULE = Rule(240, find, CODE)
