@@ -254,6 +254,7 @@ def _ranking(title: str, where: str | None) -> Rule:
         for part in words.split("; "):
             if re.fullmatch(
                 rf".* cannot be told apart(, nor can .*)?|only .*|one trial .*|no two .*|without two .*|"
+                rf"places that cannot be ruled out, in \d+: .*|"
                 rf"(both|together they|{NAME}) (has|have) a better .*",
                 part,
             ):

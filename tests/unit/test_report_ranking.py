@@ -47,6 +47,17 @@ def test_three_that_cannot_be_told_apart_are_a_list():
     assert said == "c, b and a cannot be told apart"
 
 
+def test_groups_that_overlap_in_a_long_chain_are_said_by_the_places_of_their_servers():
+    """Each is told apart from those two steps away, and not from the next."""
+    noise = np.random.default_rng(1).normal(0, 0.01, size=(6, 20))
+    # Two steps of 0.65 % are four standard errors of the means of 20 trials, and one step is two.
+    logs = 0.0065 * np.arange(6)[:, np.newaxis] + noise - noise.mean(axis=1, keepdims=True)
+    chain = dict(zip("fedcba", np.exp(logs).tolist(), strict=True))
+    assert words(**chain) == (
+        "places that cannot be ruled out, in 6: a 1 to 2, b 1 to 3, c 2 to 4, d 3 to 5, e 4 to 6, f 5 to 6"
+    )
+
+
 def test_each_place_that_is_clear_is_reported_with_its_ratio():
     said = words(a=[4 * x for x in SPREAD], b=[2 * x for x in SPREAD[::-1]], c=[1.0] * 5)
     first, second = said.split("; ")

@@ -1,11 +1,17 @@
 """A ranking as a sentence, which the answer and the section of rankings share."""
 
+from collections.abc import Sequence
+from typing import Final
+
 from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.leader import uncompared
 from loadcurve.report.shown import Shown
 from loadcurve.result.measures import Measure
 from loadcurve.stats.ranking import Ranking, Tier
+
+MOST_GROUPS: Final = 4
+"""Groups of one tier that overlap are listed up to this many."""
 
 
 def in_words(ranking: Ranking, measure: Measure, shown: Shown | None = None) -> str:
@@ -25,13 +31,27 @@ def in_words(ranking: Ranking, measure: Measure, shown: Shown | None = None) -> 
     parts: list[str] = []
     for tier, following in zip(ranking.tiers, [*ranking.tiers[1:], None], strict=True):
         within = [group for group in ranking.groups if len(group) > 1 and set(group) <= set(tier.servers)]
-        alike = [units.listing(group) for group in within]
-        if alike:
-            parts.append(", nor can ".join([f"{alike[0]} cannot be told apart", *alike[1:]]))
+        if within:
+            parts.append(_alike(within) if len(within) <= MOST_GROUPS else _overlap(ranking, tier))
         if following is not None:
             common = shown.in_common(tier.servers, following.servers, tier.to_next) if shown else ""
-            parts.append(f"{_lead(tier, following, measure, of_many=bool(alike))}{common}")
+            parts.append(f"{_lead(tier, following, measure, of_many=bool(within))}{common}")
     return "; ".join([*parts, *uncompared(ranking)])
+
+
+def _alike(groups: Sequence[Sequence[str]]) -> str:
+    first, *others = map(units.listing, groups)
+    return ", nor can ".join([f"{first} cannot be told apart", *others])
+
+
+def _overlap(ranking: Ranking, tier: Tier) -> str:
+    """Say which places cannot be ruled out for each server of a tier, where a list of groups is a puzzle."""
+    places = [
+        f"{one.server} {one.best}" + (f" to {one.worst}" if one.worst > one.best else "")
+        for one in ranking.ranks
+        if one.server in tier.servers
+    ]
+    return f"places that cannot be ruled out, in {len(ranking.ranks)}: {', '.join(places)}"
 
 
 def _lead(tier: Tier, following: Tier, measure: Measure, *, of_many: bool) -> str:
