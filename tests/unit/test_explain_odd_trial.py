@@ -8,7 +8,7 @@ import pytest
 
 from loadcurve.explain import odd_trial
 from loadcurve.explain.subject import subjects
-from loadcurve.result.records import PointRecord
+from loadcurve.result.records import RUNNING_SERVER, PointRecord
 from support.explained_run import Data, Setup, found, planted_run
 from support.synthetic_run import with_load
 
@@ -41,6 +41,26 @@ def test_a_burp_that_no_counter_shows_is_not_explained_by_one():
 
     [finding] = found(plant).values()
     assert "No kernel counter" in finding.cause
+    assert "this start of the server" in finding.cause
+    assert "guests" not in finding.cause
+
+
+def test_on_a_virtual_machine_what_no_counter_shows_may_be_its_hosts_doing():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        if trial == 3:
+            record["load"]["rate_rps"]["answered"] *= 0.7
+
+    [finding] = found(plant, Setup(host={"virtual_machine": True})).values()
+    assert "what other guests of this machine's host use" in finding.cause
+
+
+def test_a_server_that_lives_from_trial_to_trial_has_no_start_in_an_odd_one():
+    def plant(record: Data, trial: int, connections: float) -> None:
+        if trial == 3:
+            record["load"]["rate_rps"]["answered"] *= 0.7
+
+    [finding] = found(plant, Setup(server={"catalog_entry": RUNNING_SERVER})).values()
+    assert "start of the server" not in finding.cause
 
 
 def test_a_trial_that_is_slow_at_every_point_does_not_hide_in_its_own_spread():
@@ -65,16 +85,24 @@ def with_throughput(record: PointRecord, rps: float) -> PointRecord:
     return with_load(record, rate_rps=rate)
 
 
-@pytest.mark.parametrize("trials", [3, 5, 20])
-def test_equal_trials_are_called_odd_in_at_most_a_twentieth_of_the_studies(trials: int):
-    base, studies = planted_run(setup=Setup(trials=trials, values=(5, 10, 25, 50))), 400
+@pytest.mark.parametrize(("trials", "servers"), [(3, 1), (5, 1), (20, 1), (5, 21)])
+def test_equal_trials_are_called_odd_in_at_most_a_twentieth_of_the_studies(trials: int, servers: int):
+    base, studies = (
+        planted_run(setup=Setup(trials=trials, values=(5, 10, 25, 50))),
+        400 if servers == 1 else 100,
+    )
     drawn = random.Random(trials)
+    names = [f"server-{number}" for number in range(servers)]
+    run = base.run.model_copy(update={"servers": dict.fromkeys(names, base.run.servers["nginx"])})
 
     def alarms() -> bool:
         # A deviation of 6 % makes many trials differ by more than the 5 % that matter in practice.
-        records = [with_throughput(one, 1000 * math.exp(drawn.gauss(0, 0.06))) for one in base.points]
-        [subject] = subjects(dataclasses.replace(base, records=records))
-        return bool(odd_trial.find(subject))
+        records = [
+            with_throughput(one, 1000 * math.exp(drawn.gauss(0, 0.06))).model_copy(update={"server": name})
+            for name in names
+            for one in base.points
+        ]
+        return any(map(odd_trial.find, subjects(dataclasses.replace(base, run=run, records=records))))
 
     share = sum(alarms() for _ in range(studies)) / studies
     # 5 % and twice the standard error of this many studies.

@@ -6,19 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from loadcurve import units
 from loadcurve.explain.finding import Evidence, Finding, FindingCode, ranged
 from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.measures import is_usable
-from loadcurve.result.records import PointRecord
+from loadcurve.result.records import RUNNING_SERVER, PointRecord
 from loadcurve.units import rounded
 
 CODE = FindingCode(
     "odd_trial",
     title="One trial differs from the others",
     seen_where="studentised deleted residual of the logarithm, p ≤ 0.05 after Bonferroni's correction over "
-    "a server's trials, points and two measures; and a difference of 5 % in throughput, or a factor of 2 "
+    "all servers, trials, points and two measures; and a difference of 5 % in throughput, or a factor of 2 "
     "in p99",
     because="smaller differences do not change a mean",
 )
@@ -26,7 +27,7 @@ CODE = FindingCode(
 LEAST_P = 0.0001
 """Below it a probability is not told from others: it rests on the shape of a distribution's far tail."""
 SIGNIFICANCE = 0.05
-"""The chance, for each server, that any of its trials is called odd by mistake."""
+"""The chance, for the whole study, that any of its trials is called odd by mistake."""
 TRIALS_MIN = 3
 """Of two trials that differ, neither is the odd one."""
 CLEARLY_MORE = 2.0
@@ -116,7 +117,7 @@ class Odd:
     siblings_mean: float
     """The geometric mean of the others."""
     p_value: float
-    """After Bonferroni's correction for all trials, points and measures of the server."""
+    """After Bonferroni's correction for all servers, trials, points and measures."""
     siblings: list[PointRecord]
 
     @property
@@ -130,9 +131,10 @@ def find(subject: Subject) -> list[Finding]:
     usable = [[record for record in records if is_usable(record)] for records in subject.by_place()]
     found = []
     measures = _measures(subject.load)
+    servers = sum(server.status == "found" for server in subject.run.servers.values())
     for measure in measures:
         by_trial: dict[int, list[Observation[Odd]]] = {}
-        for observation in _odd(usable, measure, len(measures)):
+        for observation in _odd(usable, measure, len(measures) * servers):
             by_trial.setdefault(observation.record.trial, []).append(observation)
         for observations in by_trial.values():
             found += merged(CODE, subject, observations, functools.partial(_explain, measure))
@@ -140,12 +142,15 @@ def find(subject: Subject) -> list[Finding]:
 
 
 def _odd(
-    usable: Sequence[Sequence[PointRecord]], measure: Measure, measures: int
+    usable: Sequence[Sequence[PointRecord]], measure: Measure, families: int
 ) -> Iterator[Observation[Odd]]:
-    """Yield the trials that are odd by one of the measures, given the usable records of each place."""
+    """Yield the trials that are odd by a measure, given the usable records of each place.
+
+    ``families`` is by how many measures, of how many servers, trials are compared in the study.
+    """
     places = [_Place(records, measure) for records in usable]
     enough = [place for place in places if len(place.logs) >= TRIALS_MIN]
-    tested = sum(len(place.logs) for place in enough) * measures
+    tested = sum(len(place.logs) for place in enough) * families
     for place in enough:
         for trial, log in place.logs.items():
             others = place.without(trial)
@@ -236,8 +241,8 @@ def _explain(measure: Measure, subject: Subject, seen: Sequence[Observation[Odd]
     cause = (
         f"In this trial, counters of the machine differ from those of the other trials: {names}."
         if explained
-        else "No kernel counter differs between this trial and the others, so the cause lies in this start "
-        "of the server (its memory layout, its processes) or in the generator."
+        else "No kernel counter differs between this trial and the others. What may differ beside them: "
+        f"{units.listing(_uncounted(subject, record))}."
     )
     siblings = [measure.of(sibling) for one in seen for sibling in one.detail.siblings]
     return Explanation(
@@ -258,6 +263,17 @@ def _explain(measure: Measure, subject: Subject, seen: Sequence[Observation[Odd]
         "which adds trials until the interval is narrow. The interval then shows whether such trials are "
         "typical of this server.",
     )
+
+
+def _uncounted(subject: Subject, record: PointRecord) -> Iterator[str]:
+    """Yield what no counter shows and may be another one in a trial."""
+    is_kept = record.server_started_at is not None or subject.server.catalog_entry == RUNNING_SERVER
+    if not is_kept:
+        yield "this start of the server (its memory layout, its processes)"
+    yield "the generator"
+    yield "the frequency of the CPUs"
+    if subject.host.get("virtual_machine"):
+        yield "what other guests of this machine's host use, such as its caches"
 
 
 def _explained(load: LoadKind, record: PointRecord, others: Sequence[PointRecord]) -> list[list[Evidence]]:
