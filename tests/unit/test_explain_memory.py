@@ -30,6 +30,19 @@ def test_memory_for_each_connection_is_reported_with_its_interval():
     )
 
 
+def test_memory_that_does_not_grow_in_proportion_has_no_figure_for_each_connection():
+    """As a heap that has its size from 10 connections on: 40 MiB more from 5 to 10, and 4 MiB from there."""
+
+    def plant(record: Data, trial: int, connections: float) -> None:
+        memory = {5: 60, 10: 100, 25: 101, 50: 102, 100: 104}[int(connections)] + 0.1 * trial
+        record["probe"]["server"] |= {"processes": ONE_PROCESS, "memory_mean_bytes": memory * 2**20}
+
+    [finding] = found(plant).values()
+    assert (finding.code, finding.certainty) == ("memory_per_connection", "likely")
+    assert "not in proportion to them: from 60.2 MiB at 5 connections to 104 MiB at 100" in finding.seen
+    assert all("per connection" not in one.name for one in finding.evidence)
+
+
 def test_memory_that_jumps_about_is_not_blamed_on_connections():
     def plant(record: Data, trial: int, connections: float) -> None:
         memory = 64 if (trial + int(connections)) % 2 else 16

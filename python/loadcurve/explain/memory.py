@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import log
+from math import inf, log
 from statistics import fmean, median
 
 from loadcurve import units
@@ -36,7 +36,9 @@ CONNECTIONS = FindingCode(
     title="Memory grows with the connections",
     seen_where="slope over the points, one per trial; interval above 0; growth of at least 4 MiB and 20 % "
     "along the sweep; with several processes, proportional memory; not where memory kept growing within the "
-    "windows, at half of the points by a fifth or more of what it had grown since the point before",
+    "windows, at half of the points by a fifth or more of what it had grown since the point before; likely, "
+    "and no figure for each connection, where a point lies off the line between the fewest and the most by a "
+    "quarter of the growth",
     because="smaller growth does not matter for sizing; resident memory would count shared pages several "
     "times; connections are open from the start of a window, so what grows within it is kept for another "
     "reason",
@@ -60,6 +62,8 @@ TIMED_SPREAD_MIN = 2.0
 """How far the rates of points must lie apart before growth with the requests and with time differ."""
 TIMED_EXPONENT_MAX = 0.5
 """The growth per second is in proportion to the rate to this power: 1 for requests, 0 for time."""
+OFF_LINE_SHARE_MAX = 0.25
+"""Of the growth along the sweep: a point farther from the line through its ends than this is not on it."""
 SETTINGS_MIN = 3
 """Different numbers of connections through which a line is drawn: two lie on any line."""
 
@@ -252,55 +256,100 @@ def _growths(subject: Subject, seen: Sequence[Observation[Growth]]) -> list[Evid
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class AlongSweep:
+    """The memory of one trial along the connections."""
+
+    slope_bytes: float
+    """For each connection."""
+    fewest: tuple[float, float]
+    """The fewest connections, and the bytes with them."""
+    most: tuple[float, float]
+    off_line_share: float
+    """How far a point lies at most from the line between both, in parts of the growth between them."""
+
+    @property
+    def growth_bytes(self) -> float:
+        """By how much it grows along the sweep, by its slope."""
+        return self.slope_bytes * (self.most[0] - self.fewest[0])
+
+
 def _per_connection(subject: Subject) -> list[Finding]:
     within = [share for records in _in_order(subject) for share in _shares_within(records)]
     if within and median(within) >= WITHIN_SHARE_MAX:
         return []
-    slopes, growths, firsts, used = [], [], [], []
+    trials, used = [], []
     for records in subject.by_trial().values():
         known = [
             (float(record.load.load.connections), memory, record)
             for record, memory in _memory(records.values())
             if record.load.load.connections is not None
         ]
-        connections = {number for number, _, _ in known}
-        if len(connections) < SETTINGS_MIN:
-            continue
-        slope = _slope([(number, memory) for number, memory, _ in known])
-        slopes.append(slope)
-        growths.append(slope * (max(connections) - min(connections)))
-        firsts.append(min(known, key=lambda one: one[0])[1])
-        used += [record for _, _, record in known]
-    if not slopes:
+        if len({number for number, _, _ in known}) >= SETTINGS_MIN:
+            trials.append(_along_sweep([(number, memory) for number, memory, _ in known]))
+            used += [record for _, _, record in known]
+    if not trials:
         return []
-    estimate = mean_interval(slopes)
-    grown, first = fmean(growths), fmean(firsts)
+    estimate = mean_interval([one.slope_bytes for one in trials])
+    grown, first = fmean(one.growth_bytes for one in trials), fmean(one.fewest[1] for one in trials)
     if grown < max(GROWTH_BYTES_MIN, GROWTH_SHARE_MIN * first) or (
         estimate.low is not None and estimate.low <= 0
     ):
         return []
-    evidence = [
-        estimated("memory per connection", "bytes", estimate),
-        *ranged("growth along the sweep", "MiB", [growth / BYTES_PER_MIB for growth in growths]),
-        *ranged("memory at the fewest connections", "MiB", [value / BYTES_PER_MIB for value in firsts]),
-    ]
+    is_line = fmean(one.off_line_share for one in trials) <= OFF_LINE_SHARE_MAX
+    explain = _explain_each if is_line else _explain_not_in_proportion
+    return [finding(CONNECTIONS, subject, used, explain(subject, estimate, trials))]
+
+
+def _along_sweep(known: Sequence[tuple[float, float]]) -> AlongSweep:
+    fewest, most = min(known), max(known)
+    growth = most[1] - fewest[1]
+    slope = growth / (most[0] - fewest[0])
+    off_line = max(abs(memory - fewest[1] - slope * (number - fewest[0])) for number, memory in known)
+    return AlongSweep(_slope(known), fewest, most, off_line / growth if growth > 0 else inf)
+
+
+def _explain_each(subject: Subject, estimate: Estimate, trials: Sequence[AlongSweep]) -> Explanation:
+    return Explanation(
+        weight="explains",
+        certainty="shown" if estimate.low is not None else "likely",
+        seen=f"The server's memory grows with the connections: {units.memory(estimate.value)} per "
+        "connection.",
+        evidence=[estimated("memory per connection", "bytes", estimate), *_ends(trials)],
+        cause="The server keeps buffers, a thread or a process for each open connection.",
+        advice="Plan its memory by the number of open connections, not by the "
+        f"{subject.load.requests} per second; smaller buffers or a shorter keep-alive timeout "
+        "reduce it.",
+    )
+
+
+def _explain_not_in_proportion(
+    subject: Subject, _estimate: Estimate, trials: Sequence[AlongSweep]
+) -> Explanation:
+    """Say from how much to how much it grew: a figure for each connection would hold at no number of them."""
+    first, last = fmean(one.fewest[1] for one in trials), fmean(one.most[1] for one in trials)
+    return Explanation(
+        weight="explains",
+        certainty="likely",
+        seen=f"The server's memory grows with the connections, but not in proportion to them: from "
+        f"{units.memory(first)} at {_connections(trials[0].fewest)} to {units.memory(last)} at "
+        f"{_connections(trials[0].most)}.",
+        evidence=_ends(trials),
+        cause="The server keeps something for its connections, and more of it for some than for others: "
+        "processes or threads that it starts several at a time, or a heap that the first points have not "
+        f"filled, as more {subject.load.requests} under way do.",
+        advice="Measure the memory at the number of connections that you plan for, after a longer warm-up.",
+    )
+
+
+def _connections(end: tuple[float, float]) -> str:
+    return units.plural(int(end[0]), "connection")
+
+
+def _ends(trials: Sequence[AlongSweep]) -> list[Evidence]:
     return [
-        finding(
-            CONNECTIONS,
-            subject,
-            used,
-            Explanation(
-                weight="explains",
-                certainty="shown" if estimate.low is not None else "likely",
-                seen=f"The server's memory grows with the connections: {units.memory(estimate.value)} per "
-                "connection.",
-                evidence=evidence,
-                cause="The server keeps buffers, a thread or a process for each open connection.",
-                advice="Plan its memory by the number of open connections, not by the "
-                f"{subject.load.requests} per second; smaller buffers or a shorter keep-alive timeout "
-                "reduce it.",
-            ),
-        )
+        *ranged("growth along the sweep", "MiB", [one.growth_bytes / BYTES_PER_MIB for one in trials]),
+        *ranged("memory at the fewest connections", "MiB", [one.fewest[1] / BYTES_PER_MIB for one in trials]),
     ]
 
 
