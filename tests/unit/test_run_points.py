@@ -72,6 +72,27 @@ def test_a_search_begins_where_it_was_asked_to_if_that_is_enough_or_nothing_is(t
     assert (searching.next_point(TRIAL, None), searching.beginning_in_words) == ({"rate": 20}, None)
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        "[quick]\nsweep = { connections = [1, 16] }",
+        "[quick]\nsweep = { connections = [16] }",
+        '[[require]]\nmeasure = "p99"\nbelow = "10ms"\nat = { connections = 16 }',
+    ],
+    ids=["several points", "one point", "a requirement"],
+)
+def test_a_search_has_the_ends_of_the_sweep_though_its_study_names_points_between_them(
+    tmp_path: Path, more: str
+):
+    file = tmp_path / "tiny.toml"
+    file.write_text(f"{study_text(connections='[1, 16, 256]')}\n{more}\n")
+    options = SearchOptions(parse_objective("p99 < 10ms"))
+    study = search_document(TomlDocument.read(file), options).to_model(Study)
+    for one in (study, study.quick()):
+        found = CapacitySearch(one, options).record
+        assert (found.key, found.low, found.high) == ("connections", 1, 256)
+
+
 def test_a_sweep_goes_on_behind_each_point_measured_or_failed():
     sweep = SweptPoints(POINTS)
     assert sweep.next_point(TRIAL, None) == POINTS[0]

@@ -2,8 +2,9 @@
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from loadcurve.analysis.limits import observed, observed_failure
 from loadcurve.errors import BadInput
@@ -84,11 +85,26 @@ def search_document(document: TomlDocument, options: SearchOptions) -> TomlDocum
         "load": _without(document.data.get("load", {}), key),
         "servers": _servers_without(document.data.get("servers", {}), key),
     }
-    return dataclasses.replace(document, data={**document.data, **without, "sweep": searched})
+    kept = _without_points_of(document.data, key)
+    return dataclasses.replace(document, data={**kept, **without, "sweep": searched})
 
 
 def _without(load: object, key: str) -> object:
     return {name: value for name, value in load.items() if name != key} if isinstance(load, dict) else load
+
+
+def _without_points_of(study: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return a study without what names points of its sweep along a key, of which a search has other ones.
+
+    Requirements are judged of no search; of what ``--quick`` keeps, the values of the key are left out.
+    """
+    kept = {name: value for name, value in study.items() if name != "require"}
+    quick = kept.get("quick")
+    if isinstance(quick, dict) and isinstance(swept := quick.get("sweep"), dict) and key in swept:
+        others = {name: values for name, values in swept.items() if name != key}
+        rest = {name: value for name, value in quick.items() if name != "sweep"}
+        kept["quick"] = {**rest, "sweep": others} if others else rest
+    return kept
 
 
 def _servers_without(servers: object, key: str) -> object:
