@@ -17,6 +17,7 @@ from loadcurve.runs.study import RunOptions
 from loadcurve.study.more_arms import beside_generators, with_generators
 from loadcurve.toml.document import TomlDocument
 from support import synthetic_run as synthetic
+from support.command import Command
 from support.terminal import printed
 from support.tool_record import WRK
 
@@ -153,3 +154,24 @@ def test_the_arms_of_generators_are_chosen_with_their_server(tmp_path):
     arms = beside_generators(TomlDocument.read(file), ["wrk", "k6"]).data["servers"]
     chosen = with_generators(["nginx"], ["wrk", "k6"])
     assert [name for name in arms if name in chosen] == ["nginx", "nginx-wrk", "nginx-k6"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--generator", "wrk"], ["--trials", "9"], ["--only", "nginx"], ["--quick"], ["--out", "other"]],
+    ids=" ".join,
+)
+def test_options_of_a_measurement_are_refused_where_a_run_is_read(words: list[str], tmp_path: Path):
+    synthetic.write_run(tmp_path / "run")
+    refused = Command(tmp_path).run("crosscheck", "run", *words)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "run is a run folder, of which crosscheck reads the figures: expected no option" in refused.stderr
+    assert "loadcurve crosscheck run/study.toml --generator NAME" in refused.stderr
+
+
+def test_of_a_run_of_one_generator_it_is_said_how_its_study_is_measured_under_others(tmp_path: Path):
+    synthetic.write_run(tmp_path / "run")
+    refused = Command(tmp_path).run("crosscheck", "run")
+    assert refused.returncode == 2
+    assert "no server was measured under our engine and under another generator" in refused.stderr
+    assert refused.stderr.endswith(": loadcurve crosscheck run/study.toml --generator NAME\n")

@@ -1,6 +1,7 @@
 """``loadcurve crosscheck``: a study under several generators, and where they differ."""
 
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from loadcurve.cli.run import run_command
 from loadcurve.errors import BadInput
 from loadcurve.exit_codes import EXIT_INTERRUPTED
 from loadcurve.loads.values import ENGINE_NAME
-from loadcurve.result.run_files import RUN_FILE, new_folder
+from loadcurve.result.run_files import RUN_FILE, STUDY_FILE, new_folder
 from loadcurve.runs.generators import require_exact_at
 from loadcurve.runs.study import RunOptions
 from loadcurve.server.catalog import Catalog, catalogs_of, load_catalog
@@ -35,7 +36,8 @@ def crosscheck_command(argument: str | None, options: RunOptions, *, json_output
     Without a study one server of a bundled one is measured.
 
     Raises:
-        BadInput: the study cannot be used, or no other generator can send its load.
+        BadInput: the study cannot be used, no other generator can send its load, or an option says how a run
+            that is read were to be measured.
         LoadcurveError: as a run does.
 
     """
@@ -44,7 +46,10 @@ def crosscheck_command(argument: str | None, options: RunOptions, *, json_output
         argument = _STUDY
         options = replace(options, only=options.only or (_first_installed(options.catalogs),))
     folder = Path(argument)
-    if not (folder / RUN_FILE).exists():
+    is_read = (folder / RUN_FILE).exists()
+    if is_read:
+        _require_no_option(folder, options)
+    else:
         with one_object_on_stdout(is_asked=json_output):
             folder, code = _run(argument, options)
         if code == EXIT_INTERRUPTED:
@@ -58,9 +63,14 @@ def crosscheck_command(argument: str | None, options: RunOptions, *, json_output
     checked = analysis.crosschecks
     if not checked:
         fail_where_left_out(analysis.not_computed)
+        under_others = (
+            _again(folder)
+            if is_read
+            else "give --generator, or a server with the same settings and load = { generator = … }"
+        )
         raise BadInput(
-            f"{folder}: no server was measured under our engine and under another generator; give "
-            "--generator, or a server with the same settings and load = { generator = … }"
+            f"{folder}: no server was measured under our engine and under another generator. To measure it "
+            f"so: {under_others}"
         )
     if json_output:
         sys.stdout.write(json.dumps(crosscheck_json(checked), indent=2) + "\n")
@@ -70,6 +80,23 @@ def crosscheck_command(argument: str | None, options: RunOptions, *, json_output
         out.print(crosscheck_lines(checked))
     fail_where_left_out(analysis.not_computed)
     return code
+
+
+def _require_no_option(folder: Path, options: RunOptions) -> None:
+    """Raise ``BadInput`` where a run is to be read and an option says how it were to be measured."""
+    if options != RunOptions():
+        raise BadInput(
+            f"{folder} is a run folder, of which crosscheck reads the figures: expected no option but "
+            f"--json. To measure its study again: {_again(folder)}"
+        )
+
+
+def _again(folder: Path) -> str:
+    """Return the command that measures the study of a run under another generator, too."""
+    study = folder / STUDY_FILE
+    # A run of other tools' files has none.
+    named = shlex.quote(str(study)) if study.exists() else "STUDY"
+    return f"loadcurve crosscheck {named} --generator NAME"
 
 
 def _first_installed(catalogs: Sequence[Path]) -> str:
