@@ -211,6 +211,15 @@ def test_bad_input_is_reported_and_ends_with_2(runs: Command, arguments: list[st
     assert said in finished.stderr
 
 
+def test_a_gate_does_not_pass_a_run_that_is_compared_with_itself(runs: Command):
+    for form in ("text", "json", "junit"):
+        finished = runs.run("compare", "base", "./base", "--fail-on-regression", "5%", "--format", form)
+        assert finished.returncode == 2
+        assert "base is both RUN_A and RUN_B, so that no regression can be shown" in finished.stderr
+    [error] = ET.fromstring(finished.stdout).iter("error")
+    assert "is both RUN_A and RUN_B" in (error.get("message") or "")
+
+
 def test_the_json_holds_every_change_with_its_interval_and_the_regressions(runs: Command):
     finished = runs.run("compare", "base", "slower", "--json", "--fail-on-regression", "5%")
     assert finished.returncode == 3

@@ -79,11 +79,14 @@ class GateOptions:
 def compare_command(sides: Runs | Arms, options: GateOptions, printed: ComparisonFormat) -> int:
     """Compare two runs or two servers of one, print the comparison, and return the exit code.
 
-    Raises ``BadInput``: a folder is no run, the runs were not measured under the same conditions, or the run
-    has no such server. Raises ``NothingMeasured``: a gate has nothing to compare with.
+    Raises ``BadInput``: a folder is no run, both are one and a gate is asked for, the runs were not measured
+    under the same conditions, or the run has no such server. Raises ``NothingMeasured``: a gate has nothing
+    to compare with.
     """
     least = _least_regression(options, printed)
     try:
+        if least is not None:
+            _require_two(sides)
         comparison = _compared(sides)
     except BadInput as error:
         # The step that publishes the answer finds a file, and in it the reason.
@@ -121,6 +124,15 @@ def _compared(sides: Runs | Arms) -> RunComparison:
             return with_resources_of_arms(comparison, analysis, base, head)
         case _ as never:
             assert_never(never)
+
+
+def _require_two(sides: Runs | Arms) -> None:
+    """Raise BadInput where a gate is to compare a run with itself, which passes whatever was measured."""
+    if isinstance(sides, Runs) and sides.base.resolve() == sides.new.resolve():
+        raise BadInput(
+            f"{sides.base} is both RUN_A and RUN_B, so that no regression can be shown; give the folder of "
+            "the base first, and that of the change behind it"
+        )
 
 
 def _require_common_points(base: Analysis, new: Analysis) -> None:
