@@ -223,3 +223,15 @@ def test_the_runs_of_a_suite_are_published_at_once_and_one_without_a_valid_point
     alone = command.run("publish", "suite/spoiled", "--to", "site")
     assert alone.returncode == 2
     assert command.run("publish", "--check", "--to", "site").returncode == 0
+
+
+def test_a_suite_of_which_no_run_has_begun_is_not_taken_for_published(tmp_path: Path):
+    for name in ("suite", "site"):
+        (tmp_path / name).mkdir()
+    write_suite(
+        tmp_path / "suite", SuiteRecord(format="loadcurve-suite/1", name="mine", options=[], seed=None)
+    )
+    refused = Command(tmp_path).run("publish", "suite", "--to", "site")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "suite is the folder of a suite, and no run of it has begun" in refused.stderr
+    assert not list((tmp_path / "site").iterdir())

@@ -1,5 +1,6 @@
 """The subcommand on published results: a folder of them that grows, with its pages."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 from loadcurve.cli import completion
 from loadcurve.cli.commands.options import runs_there
 from loadcurve.cli.interrupts import raise_on_interrupts
+from loadcurve.errors import BadInput
 from loadcurve.result.run_files import is_of_suite, runs_of_suite
 
 
@@ -55,5 +57,17 @@ def publish(
     else:
         from loadcurve.analysis.publication import Publication
 
-        found = [one for run in runs for one in (runs_of_suite(run) if is_of_suite(run) else [run])]
+        found = [one for run in runs for one in _runs_in(run)]
         publish_command(runs_there(found), folder, Publication(machine=machine, private=private))
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    """Return the run of a folder, or those of a suite; raises ``BadInput`` where no run of it has begun."""
+    if not is_of_suite(folder):
+        return [folder]
+    if found := runs_of_suite(folder):
+        return found
+    raise BadInput(
+        f"{folder} is the folder of a suite, and no run of it has begun: there is nothing to publish. To "
+        f"measure its studies: loadcurve run SUITE --resume {shlex.quote(str(folder))}"
+    )
