@@ -112,6 +112,33 @@ def test_what_is_typed_in_place_of_other_tools_options_exists_and_they_do_not():
             "doctor --study s.toml",
             "--study requires --machine or --machines; see loadcurve doctor --help",
         ),
+        ("doctor --noise-server nginx", "--noise-server requires --noise; see loadcurve doctor --help"),
+        (
+            "servers nginx --engine podman",
+            "--engine goes with check: loadcurve servers check NAME; see loadcurve servers --help",
+        ),
+        (
+            "servers install nginx --image x",
+            "--image goes with check: loadcurve servers check NAME; see loadcurve servers --help",
+        ),
+        (
+            "generators check wrk --json",
+            (
+                "--json is an option of the list alone, which has every generator; "
+                "see loadcurve generators --help"
+            ),
+        ),
+        (
+            "gate quickstart --base a --head b --json --format md",
+            "--json and --format md name two forms; remove one of the two; see loadcurve gate --help",
+        ),
+        (
+            "history show --json --format openmetrics",
+            (
+                "--json and --format openmetrics name two forms; remove one of the two; "
+                "see loadcurve history --help"
+            ),
+        ),
         ("run", "STUDY.toml: missing; expected a study file, or --resume RUN; see loadcurve run --help"),
     ],
 )

@@ -203,6 +203,7 @@ def test_runs_under_other_conditions_are_refused_unless_they_are_put_up_with(run
         (["base", "same", "--fail-on-regression", "much"], '"much" is not a share in per cent'),
         (["base", "other", "--despite", "content"], "they differ in: kernel, machine"),
         (["base", "same", "--despite", "kernel"], "they differ in: nothing"),
+        (["base", "same", "--json", "--format", "md"], "--json and --format md name two forms"),
     ],
 )
 def test_bad_input_is_reported_and_ends_with_2(runs: Command, arguments: list[str], said: str):

@@ -71,6 +71,7 @@ def test_limits_are_in_every_form(command: Command, run: Path):
         (["run", "--format", "md", "--out", "run/run.json"], "Choose another folder with --out."),
         (["run", "--format", "md", "--slo", "p99"], "is not a limit"),
         (["run", "--findings", "--format", "md"], "--findings writes no file"),
+        (["run", "--findings", "--slo", "p99 < 1ms"], "--findings are the same with any limits"),
     ],
 )
 def test_bad_input_is_reported_and_nothing_is_written(

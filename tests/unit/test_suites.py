@@ -265,6 +265,9 @@ def test_a_dry_run_says_how_long_what_is_left_takes_and_measures_nothing(command
     assert (total_s(left.stdout), len(ran.found)) == (total_s(planned.stdout) / 2, 2)
     alone = command.run("run", "mine/one.toml", "--dry-run")
     assert (alone.returncode, "in full: " in alone.stdout) == (EXIT_DONE, True)
+    refused = command.run("run", "mine/one.toml", "--dry-run", "--resume", "out/one")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--dry-run: it shows a single study in full and with --quick" in refused.stderr
 
 
 def total_s(printed: str) -> float:

@@ -16,6 +16,7 @@ from loadcurve.cli.commands.options import (
     WatchAddressOption,
     WatchOption,
     YesOption,
+    refuse_two_forms,
     study_argument,
     study_there,
 )
@@ -92,6 +93,7 @@ def gate(
         raise typer.BadParameter(
             "--build is for --base-rev and --head-rev; the sides given are built already"
         )
+    refuse_two_forms(printed, json_output=json_output)
     from loadcurve.cli.agreement import require_agreement
     from loadcurve.cli.gate import GateGiven, gate_command
     from loadcurve.runs.study import RunOptions

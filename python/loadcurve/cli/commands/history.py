@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from loadcurve.cli import completion
-from loadcurve.cli.commands.options import JsonOption, runs_there
+from loadcurve.cli.commands.options import JsonOption, refuse_two_forms, runs_there
 from loadcurve.cli.interrupts import raise_on_interrupts
 
 HISTORY_FOLDER = Path("loadcurve-history")
@@ -54,6 +54,7 @@ def history(
     else:
         if commit is not None:
             raise typer.BadParameter("--commit is an option of add")
+        refuse_two_forms(printed, json_output=json_output)
         from loadcurve.cli.history import show_command
 
         show_command(folder, "json" if json_output else printed, html=html)

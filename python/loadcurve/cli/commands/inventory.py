@@ -76,6 +76,8 @@ def machines(
 
 
 SERVER_ACTIONS = ("check", "install", "remove")
+NOISE_SERVER = "limit"
+"""That `doctor --noise` compares with itself unless another one is named."""
 
 
 def servers(
@@ -128,6 +130,10 @@ def servers(
     names = names or []
     if (every or to is not None) and first not in ({"install"} if every else {"install", "remove"}):
         raise typer.BadParameter("--all goes with install, and --to with install or remove")
+    container = {"engine": engine, "image": image, "rootfs": rootfs, "network": network}
+    of_container = [f"--{name}" for name, value in container.items() if value is not None]
+    if of_container and first != "check":
+        raise typer.BadParameter(f"{of_container[0]} goes with check: loadcurve servers check NAME")
     if first is None:
         list_command(catalogs)
     elif first == "install" and every != bool(names):
@@ -137,8 +143,7 @@ def servers(
     elif first not in SERVER_ACTIONS and not names:
         show_command(first, catalogs)
     elif first == "check" and len(names) == 1:
-        container = container_options(engine=engine, image=image, rootfs=rootfs, network=network)
-        check_command(names[0], catalogs, container)
+        check_command(names[0], catalogs, container_options(**container))
     else:
         found = " ".join([first, *names])
         raise typer.BadParameter(
@@ -161,6 +166,8 @@ def generators(
     from loadcurve.cli.generators import check_command, list_command, show_command
 
     raise_on_interrupts()
+    if json_output and first is not None:
+        raise typer.BadParameter("--json is an option of the list alone, which has every generator")
     if first is None:
         list_command(json_output=json_output)
     elif first != "check" and second is None:
@@ -214,7 +221,7 @@ def doctor(
             help="The server that --noise compares with itself.",
             autocompletion=completion.servers,
         ),
-    ] = "limit",
+    ] = NOISE_SERVER,
     machine: Annotated[
         str | None,
         typer.Option(
@@ -253,6 +260,7 @@ def doctor(
         "--messages": messages is not None,
         "--quick": quick,
         "--noise": noise,
+        "--noise-server": noise_server != NOISE_SERVER,
     }
     given = [name for name, is_given in others.items() if is_given]
     if machines is not None:
@@ -261,6 +269,8 @@ def doctor(
         raise typer.Exit(machine_doctor(machine, study, given, json_output=json_output))
     if study is not None:
         raise typer.BadParameter("--study requires --machine or --machines")
+    if noise_server != NOISE_SERVER and not noise:
+        raise typer.BadParameter("--noise-server requires --noise")
     if generator is not None and no_ceiling:
         raise typer.BadParameter("--generator names whose ceiling is measured; remove it or --no-ceiling")
     if messages is not None and (no_ceiling or generator is not None):

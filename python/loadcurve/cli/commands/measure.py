@@ -105,7 +105,7 @@ def run(
     if profile:
         raise typer.BadParameter("expected a suite, whose profiles it names", param_hint="--profile")
     if dry_run:
-        _dry_run(study, options, kept)
+        _dry_run(study if resume is None else None, options, kept)
     if study is not None:
         require_agreement(study, is_given=yes)
     raise typer.Exit(run_command(study, options, followers, resume, is_strict=strict))

@@ -220,5 +220,13 @@ WatchAddressOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
+
+
+def refuse_two_forms(printed: str, *, json_output: bool) -> None:
+    """Refuse ``--json`` beside another ``--format``: one of them would be ignored."""
+    if json_output and printed not in {"text", "json"}:
+        raise typer.BadParameter(f"--json and --format {printed} name two forms; remove one of the two")
+
+
 SLO_HELP = 'Limits, such as "p99 < 10ms, errors < 0.1 %".'
 SloOption = Annotated[str | None, typer.Option("--slo", metavar="LIMITS", help=SLO_HELP)]

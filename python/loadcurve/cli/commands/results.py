@@ -12,6 +12,7 @@ from loadcurve.cli.commands.options import (
     JsonOption,
     OutOption,
     folders_to_report,
+    refuse_two_forms,
     require_files,
     run_argument,
     run_to_watch,
@@ -200,6 +201,8 @@ def report(
         raise typer.BadParameter("--as writes no file; remove --findings, --slo, --format and --out")
     if findings and (formats is not None or out is not None):
         raise typer.BadParameter("--findings writes no file; remove --format and --out")
+    if findings and slo is not None:
+        raise typer.BadParameter("--findings are the same with any limits; remove --findings or --slo")
     if formats is None and any(one is not None for one in (figures, size, font)):
         raise typer.BadParameter("--figures, --size and --font require --format with png, svg or pdf")
     if layout is not None:
@@ -322,6 +325,7 @@ def compare(
     The result is a ratio with its interval for each point, and which differences are shown. Servers of one
     run were measured in turn, so that smaller differences are shown.
     """
+    refuse_two_forms(printed, json_output=json_output)
     sides = _sides(base, new, (base_server, head_server), despite or ())
     from loadcurve.cli.compare import GateOptions, compare_command
 
