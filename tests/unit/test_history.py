@@ -88,6 +88,21 @@ def test_an_entry_is_never_changed_by_another_commit(tmp_path: Path):
     assert read_history(tmp_path).entries == (entry(1),)
 
 
+def test_a_run_that_was_added_before_it_was_resumed_and_after_is_one_run(tmp_path: Path):
+    def of_trials(count: int, digit: str) -> HistoryEntry:
+        figures = [one.model_copy(update={"n": count}) for one in entry(1).figures]
+        return entry(1, run=digit * 64, figures=figures)
+
+    whole = of_trials(9, "b")
+    # Neither the order of the digests decides, nor is a load of another server, begun at once, the same run.
+    other_load = entry(1, run="d" * 64, servers={"caddy": "2"})
+    for one in (entry(0), of_trials(3, "a"), whole, of_trials(6, "c"), other_load, entry(2)):
+        add_entry(tmp_path, one)
+    assert read_history(tmp_path).entries == (entry(0), whole, other_load, entry(2))
+    [study] = studies_of(read_history(tmp_path).entries)
+    assert len(study.series[0].entries) == 4
+
+
 def test_a_damaged_file_is_named_and_the_others_are_read(tmp_path: Path):
     for number in (1, 2):
         add_entry(tmp_path, entry(number))

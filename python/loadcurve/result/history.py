@@ -112,7 +112,7 @@ def add_entry(folder: Path, entry: HistoryEntry) -> Added:
 
 
 def read_history(folder: Path) -> History:
-    """Read a history; files that are damaged are left out and named.
+    """Read a history; files that are damaged are left out and named, earlier states of a run are left out.
 
     Raises ``BadInput`` where there is no history, or one of a newer version of Loadcurve.
     """
@@ -133,7 +133,25 @@ def read_history(folder: Path) -> History:
                 entries.append(read)
             else:
                 damage.append(read)
-    return History(folder, tuple(sorted(entries, key=lambda one: (one.started_at, one.run))), tuple(damage))
+    latest = sorted(_latest_states(entries), key=lambda one: (one.started_at, one.run))
+    return History(folder, tuple(latest), tuple(damage))
+
+
+def _latest_states(entries: Iterable[HistoryEntry]) -> Iterable[HistoryEntry]:
+    """Return an entry for each run: one that was added before it was resumed, and after, has two digests."""
+    latest: dict[tuple[object, ...], HistoryEntry] = {}
+    for entry in entries:
+        # Runs of other tools do not say where and when they began. Loads of one study begin together.
+        where = entry.machine.fingerprint or entry.run
+        run = (entry.started_at, where, entry.study_sha256, entry.conditions, *sorted(entry.servers))
+        known = latest.get(run)
+        if known is None or _trials(entry) > _trials(known):
+            latest[run] = entry
+    return latest.values()
+
+
+def _trials(entry: HistoryEntry) -> int:
+    return sum(figure.n for figure in entry.figures)
 
 
 @contextmanager
