@@ -79,6 +79,18 @@ def test_each_message_that_is_published_reaches_each_subscriber(sandbox, address
     assert not reasons & {"reach", "subscribers_missing", "errors"}
 
 
+def test_each_message_that_is_published_reaches_each_subscriber_over_tls_too(sandbox, address, tmp_path):
+    issued = make_authority(tmp_path, "authority").issue(NAME)
+    with tls_proxy(int(address.rpartition(":")[2]), issued) as port:
+        url = f"wss://127.0.0.1:{port}/broadcast"
+        load = ("load", url, "--insecure", "--body", "hello", "-c", 2, "--subscribers", 5, "-n", 20, "--json")
+        result = json.loads(sandbox.run(*load).stdout)
+    assert (result["requests"]["answered"], result["requests"]["failed"]) == (20, 0)
+    deliveries = result["deliveries"]
+    assert (deliveries["expected"], deliveries["delivered"], deliveries["reach"]) == (100, 100, 1.0)
+    assert deliveries["subscribers"]["opened"] == 5
+
+
 def test_the_terminal_says_reach_and_subscribers(sandbox, address):
     load = ("load", f"ws://{address}/broadcast", "--body", "x", "--subscribers", 3, "-c", 1, "-n", 10)
     shown = sandbox.run(*load).stdout

@@ -50,6 +50,8 @@ impl<E: Exchange<Carrier = Stream>> Exchange for Tls<E> {
     type Answer = E::Answer;
     type Settings = Settings<E::Settings>;
 
+    const FANS_OUT: bool = E::FANS_OUT;
+
     fn new(most: usize, settings: &Self::Settings) -> Self {
         Self {
             client: Arc::clone(&settings.client),

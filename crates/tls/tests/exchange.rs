@@ -6,7 +6,7 @@ use std::{fs, process};
 
 use loadcurve_plan::{Tls as Plan, TlsVersion, Verify};
 use loadcurve_tls::{Client, Settings, Tls};
-use loadcurve_wire::{Event, Exchange as _, Http1, Malformed, Readiness, Response};
+use loadcurve_wire::{Event, Exchange as _, FanOutWebSocket, Http1, Malformed, Readiness, Response};
 use proptest::prelude::*;
 use rustls::crypto::CryptoProvider;
 use rustls::server::ServerSessionMemoryCache;
@@ -77,6 +77,11 @@ fn a_client_that_ends_the_connection_says_so_to_the_server() {
     goodbye.clear();
     client.end(&mut goodbye);
     assert!(goodbye.is_empty());
+}
+
+#[test]
+fn a_protocol_in_which_nothing_is_an_answer_is_that_over_tls_too() {
+    assert_eq!([Tls::<Http1>::FANS_OUT, Tls::<FanOutWebSocket>::FANS_OUT], [false, true]);
 }
 
 #[test]
