@@ -154,6 +154,12 @@ impl HeadUnderWay {
         self.head.take(meaning);
     }
 
+    /// The status, once its field has come.
+    #[inline]
+    pub(crate) fn status(&self) -> Option<u16> {
+        self.head.status
+    }
+
     /// What all of its fields say; more than `limit_bytes` of them are too many.
     pub(crate) fn end(self, limit_bytes: usize) -> Head {
         let mut head = self.head;

@@ -259,7 +259,7 @@ pub trait HttpExchange: Exchange<Answer = Response> {
         to: &mut Vec<u8>,
     );
 
-    /// Where the first answer with a Location has led, on any of its connections; nothing where that is not looked at.
+    /// Where the first redirection has led, on any of its connections; nothing where that is not looked at.
     fn first_location(&self) -> Option<&[u8]> {
         None
     }

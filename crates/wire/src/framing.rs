@@ -13,7 +13,9 @@ pub(crate) struct FramingFields {
     pub(crate) close: bool,
     /// Connection lists `keep-alive`.
     pub(crate) keep_alive: bool,
-    /// The first Location of all header blocks.
+    /// Whether the status is that of a redirection, and there was no other one before.
+    pub(crate) takes_location: bool,
+    /// The first Location of all header blocks of redirections.
     pub(crate) first_location: Option<Box<[u8]>>,
 }
 
@@ -42,7 +44,8 @@ impl FramingFields {
     #[inline]
     pub(crate) fn field(&mut self, name: &[u8], value: &[u8]) -> Result<(), Malformed> {
         match name.len() {
-            8 if self.first_location.is_none() && name.eq_ignore_ascii_case(b"location") => {
+            8 if self.takes_location && name.eq_ignore_ascii_case(b"location") => {
+                self.takes_location = false;
                 self.first_location = Some(value.trim_ascii().into());
             }
             10 if name.eq_ignore_ascii_case(b"connection") => self.connection(value),
@@ -97,6 +100,12 @@ impl FramingFields {
         }
         Ok(())
     }
+}
+
+/// Whether an answer with this status leads elsewhere by its Location (RFC 9110 §15.4). That of one which has made something
+/// (201) says where this is, and one that says that nothing has changed (304) leads nowhere.
+pub(crate) const fn redirects(status: u16) -> bool {
+    matches!(status, 300..=303 | 305..=399)
 }
 
 /// The elements of a comma-separated list, without the whitespace around them. In a value without control characters

@@ -299,7 +299,7 @@ impl Http3 {
         Some(answer.stream)
     }
 
-    /// Where the first answer with a Location has led, on any of its connections.
+    /// Where the first redirection has led, on any of its connections.
     #[must_use]
     pub fn first_location(&self) -> Option<&[u8]> {
         self.shared.heads.first_location()

@@ -2,7 +2,7 @@
 
 use crate::bytes::{is_text, is_whitespace, text_prefix, token_prefix};
 use crate::error::Malformed;
-use crate::framing::{FramingFields, TransferEncoding};
+use crate::framing::{FramingFields, TransferEncoding, redirects};
 use crate::lines::LineReader;
 use crate::request::RequestKind;
 
@@ -45,7 +45,7 @@ impl Head {
         self.fields.next();
     }
 
-    /// The first Location of all header blocks.
+    /// The first Location of all header blocks of redirections.
     pub(crate) fn first_location(&self) -> Option<&[u8]> {
         self.fields.first_location.as_deref()
     }
@@ -86,7 +86,10 @@ impl Head {
     pub(crate) fn line(&mut self, line: &[u8], request: RequestKind) -> Result<Option<Outline>, Malformed> {
         let line = without_line_end(line);
         let Some(status_line) = self.status_line else {
-            self.status_line = Some(parse_status_line(line)?);
+            let status_line = parse_status_line(line)?;
+            self.fields.takes_location =
+                redirects(status_line.status) && self.fields.first_location.is_none();
+            self.status_line = Some(status_line);
             return Ok(None);
         };
         if line.is_empty() {

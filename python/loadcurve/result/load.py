@@ -416,7 +416,7 @@ class LoadResult(Record):
     broken_off: BrokenOff | None = None
     """``None`` where the generator or a driver hides how connections end; records may lack it."""
     redirected_to: str | None = None
-    """Where answers of HTTP/1.x led (``Location``), without a query; of several places one."""
+    """Where redirections led (``Location``), without a query; of several places one."""
     tool: ToolRecord | None = None
     """``None`` where our engine sent the load; records may lack it."""
     generator: Generator

@@ -292,10 +292,14 @@ fn requests_whose_connection_is_closed_are_told_apart_by_what_had_come_before() 
 }
 
 #[test]
-fn where_answers_redirect_to_is_kept_of_the_first_one() {
+fn where_answers_redirect_to_is_kept_of_the_first_redirection() {
     const THERE: &[u8] = b"HTTP/1.1 302 Found\r\nlocation: /there?a=b\r\nContent-Length: 0\r\n\r\n";
+    // Where that is which was made is no redirection (RFC 9110 §10.2.2).
+    const MADE: &[u8] = b"HTTP/1.1 201 Created\r\nLocation: /made\r\nContent-Length: 0\r\n\r\n";
     let outcome = run(&closed(2, Stop::RequestsTotal(10)), |_| vec![(ms(5), THERE)]);
     assert_eq!(outcome.recorder.redirected_to.as_deref(), Some("/there…"));
-    let outcome = run(&closed(2, Stop::RequestsTotal(10)), |_| vec![(ms(5), ANSWER)]);
-    assert_eq!(outcome.recorder.redirected_to, None);
+    for answer in [ANSWER, MADE] {
+        let outcome = run(&closed(2, Stop::RequestsTotal(10)), move |_| vec![(ms(5), answer)]);
+        assert_eq!(outcome.recorder.redirected_to, None);
+    }
 }

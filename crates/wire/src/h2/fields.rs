@@ -34,7 +34,7 @@ impl HeadReader {
         self.grpc_message.clear();
     }
 
-    /// The first Location of all blocks, whatever connections they came on.
+    /// The first Location of all blocks of redirections, whatever connections they came on.
     pub(crate) fn first_location(&self) -> Option<&[u8]> {
         self.first_location.get()
     }
@@ -64,7 +64,7 @@ impl HeadReader {
         self.decoder.decode_with_meaning(block, |decoded| {
             under_way.take(decoded.field.bytes(), decoded.meaning);
             message.take(decoded.meaning, decoded.field.value);
-            first_location.take(decoded.meaning, decoded.field.value);
+            first_location.take(under_way.status(), decoded.meaning, decoded.field.value);
             match decoded.meaning {
                 Meaning::WebSocketExtensions(extensions) => choice.extensions(extensions),
                 Meaning::WebSocketSubprotocol(subprotocol) => choice.subprotocol(subprotocol),

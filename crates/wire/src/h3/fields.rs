@@ -40,7 +40,7 @@ impl HeadReader {
         self.grpc_message.clear();
     }
 
-    /// The first Location of all sections, whatever connections they came on.
+    /// The first Location of all sections of redirections, whatever connections they came on.
     pub(super) fn first_location(&self) -> Option<&[u8]> {
         self.first_location.get()
     }
@@ -72,7 +72,7 @@ impl HeadReader {
         self.decoder.decode_lines(prefix, |decoded| {
             under_way.take(decoded.field.bytes(), decoded.meaning);
             message.take(decoded.meaning, decoded.field.value);
-            first_location.take(decoded.meaning, decoded.field.value);
+            first_location.take(under_way.status(), decoded.meaning, decoded.field.value);
         })?;
         self.decoder.acknowledge(stream, entries);
         let head = under_way.end(self.limit_bytes);

@@ -212,3 +212,15 @@ fn the_first_redirection_is_kept_over_all_connections() {
     exchange.open();
     assert_eq!(exchange.first_location(), Some(b"/next".as_slice()));
 }
+
+/// RFC 9110 §10.2.2: of an answer with the status 201 Location is where that is which was made.
+#[test]
+fn a_location_is_kept_of_redirections_alone() {
+    let located = |stream, status, at| headers(END_STREAM, stream, &[(":status", status), ("location", at)]);
+    let mut exchange = with_requests(&["POST", "GET", "GET"]);
+    let answers = [located(1, "201", "/made"), located(3, "304", "/same"), located(5, "307", "/next")];
+    for (answer, expected) in answers.iter().zip([None, None, Some(b"/next".as_slice())]) {
+        events_of(&mut exchange, answer).unwrap();
+        assert_eq!(exchange.first_location(), expected);
+    }
+}

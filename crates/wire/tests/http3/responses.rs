@@ -196,3 +196,15 @@ fn the_first_redirection_is_kept_over_all_connections() {
     http3.open();
     assert_eq!(http3.first_location(), Some(b"/next".as_slice()));
 }
+
+/// RFC 9110 §10.2.2: of an answer with the status 201 Location is where that is which was made.
+#[test]
+fn a_location_is_kept_of_redirections_alone() {
+    let located = |status, at| headers(&[(":status", status), ("location", at)]);
+    let mut http3 = with_requests(&["POST", "GET", "GET"]);
+    let answers = [located("201", "/made"), located("304", "/same"), located("307", "/next")];
+    for (tag, expected) in [None, None, Some(b"/next".as_slice())].into_iter().enumerate() {
+        ends(&mut http3, tag, &answers[tag], true).unwrap();
+        assert_eq!(http3.first_location(), expected);
+    }
+}
