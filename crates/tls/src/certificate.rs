@@ -57,12 +57,41 @@ impl Certificate {
 fn key_in_words(certificate: &X509Certificate<'_>) -> String {
     match certificate.public_key().parsed() {
         Ok(PublicKey::RSA(key)) => format!("RSA {}", key.key_size()),
-        Ok(PublicKey::EC(key)) => format!("ECDSA {}", key.key_size()),
+        Ok(PublicKey::EC(key)) => format!("ECDSA {}", curve_bits(key.key_size())),
         Ok(PublicKey::Unknown(_))
             if certificate.public_key().algorithm.algorithm.to_id_string() == "1.3.101.112" =>
         {
             "Ed25519".into()
         }
         _ => certificate.public_key().algorithm.algorithm.to_id_string(),
+    }
+}
+
+/// How many bits a key has whose coordinates take that many in whole bytes: those of P-521 alone do not fill them.
+fn curve_bits(of_coordinate: usize) -> usize {
+    const P521_BITS: usize = 521;
+    if of_coordinate == P521_BITS.next_multiple_of(8) { P521_BITS } else { of_coordinate }
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{
+        CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ECDSA_P384_SHA384, PKCS_ECDSA_P521_SHA512,
+    };
+
+    use super::Certificate;
+
+    #[test]
+    fn a_key_has_as_many_bits_as_its_curve() {
+        for (algorithm, key) in [
+            (&PKCS_ECDSA_P256_SHA256, "ECDSA 256"),
+            (&PKCS_ECDSA_P384_SHA384, "ECDSA 384"),
+            (&PKCS_ECDSA_P521_SHA512, "ECDSA 521"),
+        ] {
+            let pair = KeyPair::generate_for(algorithm).unwrap();
+            let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+            let shown = [params.self_signed(&pair).unwrap().der().clone()];
+            assert_eq!(Certificate::of(&shown).unwrap().key, key);
+        }
     }
 }
