@@ -27,7 +27,7 @@ EXIT_CODES = {
         "of doctor: unfit to measure."
     ),
     NothingMeasured.exit_code: "Nothing could be measured.",
-    EXIT_UNDECIDED: "With --strict: the trials neither show nor rule out what was asked, such as a regression.",
+    EXIT_UNDECIDED: "With --strict: the trials neither show nor rule out what was asked.",
     EXIT_INTERRUPTED: "Interrupted; what was measured is kept.",
 }
 

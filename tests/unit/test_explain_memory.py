@@ -43,6 +43,17 @@ def test_memory_that_does_not_grow_in_proportion_has_no_figure_for_each_connecti
     assert all("per connection" not in one.name for one in finding.evidence)
 
 
+def test_a_single_trial_off_the_line_leaves_the_figure_for_each_connection():
+    """As with a helper that still runs in the first point of one trial of five."""
+
+    def plant(record: Data, trial: int, connections: float) -> None:
+        helper = 8 if (trial, connections) == (2, 5) else 0
+        memory = (8 + helper) * 2**20 + 256 * 1024 * connections
+        record["probe"]["server"] |= {"processes": ONE_PROCESS, "memory_mean_bytes": memory}
+
+    assert "per connection" in found(plant)["memory_per_connection"].seen
+
+
 def test_memory_that_jumps_about_is_not_blamed_on_connections():
     def plant(record: Data, trial: int, connections: float) -> None:
         memory = 64 if (trial + int(connections)) % 2 else 16

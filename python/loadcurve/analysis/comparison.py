@@ -331,7 +331,7 @@ def outside_ratios(
     found = {}
     for server, tables in _logs_of_both((base, points[0]), (new, points[1]), measure, in_both):
         trials, everywhere = _in_every_trial(tables)
-        anywhere = np.isfinite(np.vstack(trials)).any(axis=0)
+        anywhere = np.asarray(np.isfinite(np.vstack(trials)).any(axis=0))
         found[server] = tuple(
             point
             for point, is_known, is_used in zip(in_both, anywhere, everywhere, strict=True)
@@ -366,7 +366,7 @@ def _logs_of_both(
 def _in_every_trial(tables: Sequence[Array]) -> tuple[list[Array], NDArray[np.bool_]]:
     """Return the trials of each run that have any figure, and whether all of these have one at each point."""
     trials = [table[np.isfinite(table).any(axis=1)] for table in tables]
-    return trials, np.isfinite(np.vstack(trials)).all(axis=0)
+    return trials, np.asarray(np.isfinite(np.vstack(trials)).all(axis=0))
 
 
 def _at_points(

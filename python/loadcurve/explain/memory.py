@@ -296,7 +296,8 @@ def _per_connection(subject: Subject) -> list[Finding]:
         estimate.low is not None and estimate.low <= 0
     ):
         return []
-    is_line = fmean(one.off_line_share for one in trials) <= OFF_LINE_SHARE_MAX
+    # A trial whose first point has another process more says nothing of the others.
+    is_line = median(one.off_line_share for one in trials) <= OFF_LINE_SHARE_MAX
     explain = _explain_each if is_line else _explain_not_in_proportion
     return [finding(CONNECTIONS, subject, used, explain(subject, estimate, trials))]
 
@@ -327,7 +328,7 @@ def _explain_not_in_proportion(
     subject: Subject, _estimate: Estimate, trials: Sequence[AlongSweep]
 ) -> Explanation:
     """Say from how much to how much it grew: a figure for each connection would hold at no number of them."""
-    first, last = fmean(one.fewest[1] for one in trials), fmean(one.most[1] for one in trials)
+    first, last = median(one.fewest[1] for one in trials), median(one.most[1] for one in trials)
     return Explanation(
         weight="explains",
         certainty="likely",
