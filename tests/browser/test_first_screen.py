@@ -124,10 +124,13 @@ def test_a_report_of_any_number_of_servers_answers_in_the_first_screen(
     for curve in curves:
         page.locator(curve).wait_for()
     assert "(" in page.locator(".lead").first.inner_text()
+    page.evaluate(f"until(() => {BOTTOM_OF_STRIP} <= {LAPTOP['height']})")
     for part in ("h1", ".question", ".lead", ".cause", ".answer .legend", *curves, ".overview"):
         assert bottom(page, part) <= LAPTOP["height"], part
     page.set_viewport_size({"width": PHONE, "height": PHONE_HEIGHT})
-    page.wait_for_function(f"document.querySelector('{curves[0]}').getBoundingClientRect().width < {PHONE}")
+    first_curve = f"document.querySelector('{curves[0]}').getBoundingClientRect()"
+    # It has its new width before its new height.
+    page.evaluate(f"until(() => {first_curve}.width < {PHONE} && {first_curve}.bottom <= {PHONE_HEIGHT})")
     for part in ("h1", ".question", ".lead", ".cause", ".answer .legend", curves[0]):
         assert bottom(page, part) <= PHONE_HEIGHT, part
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE
