@@ -203,6 +203,34 @@ def test_the_trees_are_found_where_they_are_mounted(tmp_path: Path) -> None:
 
 
 @pytest.fixture
+def login_session(tmp_path: Path) -> Path:
+    """Return the folder ``/proc/PID`` of a login of root: its slice limits memory, the machine CPUs, too."""
+    unified = tmp_path / "unified"
+    (unified / "user.slice/user-0.slice/session-1.scope").mkdir(parents=True)
+    (unified / "cgroup.subtree_control").write_text("cpu memory pids\n")
+    (unified / "user.slice/user-0.slice/cgroup.subtree_control").write_text("memory pids\n")
+    (tmp_path / "proc").mkdir()
+    mount = f"31 23 0:28 / {unified} rw,relatime - cgroup2 cgroup2 rw\n"
+    (tmp_path / "proc/mountinfo").write_text(mount)
+    (tmp_path / "proc/cgroup").write_text("0::/user.slice/user-0.slice/session-1.scope\n")
+    return tmp_path / "proc"
+
+
+def test_all_limits_of_version_2_are_of_one_group_as_a_process_can_be_in_no_second_one(
+    login_session: Path,
+) -> None:
+    unified = login_session.parent / "unified"
+    trees = control_group_trees(login_session)
+    assert trees == {"cpu": Tree(2, unified), "memory": Tree(2, unified)}
+    both = ControlGroup.planned("group", Limits(cpus=0.5, memory_bytes=64 * MIB), trees)
+    assert both.folders == [unified / "group"]
+    # Where the nearer folder has as many, it is the one.
+    near = unified / "user.slice/user-0.slice"
+    (near / "cgroup.subtree_control").write_text("cpu memory pids\n")
+    assert control_group_trees(login_session) == {"cpu": Tree(2, near), "memory": Tree(2, near)}
+
+
+@pytest.fixture
 def limited_container(tmp_path: Path) -> Path:
     """Return the folder ``/proc/PID`` of a process that crun has put into a group below the limited one."""
     container = tmp_path / "unified/machine.slice/libpod-1.scope"

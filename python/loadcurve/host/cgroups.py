@@ -273,20 +273,24 @@ def _holds(place: Tree, controller: Controller, limits: Limits) -> bool:
 
 
 def _unified_trees(mount_point: Path, own: str) -> dict[Controller, Tree]:
-    """Return the tree of each controller of version 2.
+    """Return the tree of each controller of version 2, which is the same for all of them.
 
     A group that has processes cannot have limited children, so where groups can be made at all it is beside
-    the group of this process, or at the root.
+    the group of this process, or at the root. A process is in one group of version 2 alone: limits in two
+    folders would not hold together, so the folder with more of the controllers is taken.
     """
-    trees: dict[Controller, Tree] = {}
     own_folder = _inside(mount_point, own)
     candidates = [own_folder.parent] if own_folder != mount_point else []
-    for controller in _CONTROLLERS:
-        for folder in (*candidates, mount_point):
-            if controller in _words(folder / "cgroup.subtree_control") and os.access(folder, os.W_OK):
-                trees[controller] = Tree(2, folder)
-                break
-    return trees
+    writable = [folder for folder in (*candidates, mount_point) if os.access(folder, os.W_OK)]
+    nowhere: dict[Controller, Tree] = {}
+    # Of equals the first one, which is the nearest.
+    return max(map(_trees_below, writable), key=len, default=nowhere)
+
+
+def _trees_below(folder: Path) -> dict[Controller, Tree]:
+    """Return a folder of version 2 as the tree of each controller that groups in it have."""
+    enabled = _words(folder / "cgroup.subtree_control")
+    return {controller: Tree(2, folder) for controller in _CONTROLLERS if controller in enabled}
 
 
 def _inside(mount_point: Path, group: str) -> Path:
