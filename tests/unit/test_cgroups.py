@@ -1,5 +1,7 @@
 """Control groups: those of this machine where they can be had, and an imitation of version 2 where not."""
 
+import errno
+import os
 import secrets
 import subprocess
 import sys
@@ -228,6 +230,20 @@ def test_all_limits_of_version_2_are_of_one_group_as_a_process_can_be_in_no_seco
     near = unified / "user.slice/user-0.slice"
     (near / "cgroup.subtree_control").write_text("cpu memory pids\n")
     assert control_group_trees(login_session) == {"cpu": Tree(2, near), "memory": Tree(2, near)}
+
+
+def test_a_user_who_may_write_no_group_of_version_2_is_refused_by_the_system_and_told_what_to_do(
+    login_session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(folder: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(Path, "mkdir", refused)
+    trees = control_group_trees(login_session)
+    group = ControlGroup.planned("group", Limits(cpus=0.5, memory_bytes=64 * MIB), trees)
+    with pytest.raises(LimitsUnavailable, match=r"unified/group: Permission denied\. Run as root"):
+        group.make()
 
 
 @pytest.fixture

@@ -77,7 +77,7 @@ class ControlGroup:
     ) -> "ControlGroup":
         """Return a group that :meth:`make` makes; by default in the trees of this machine.
 
-        Raises ``LimitsUnavailable``: the machine has no such controller.
+        Raises ``LimitsUnavailable``: no group here can have such a controller.
         """
         if not limits.controllers:
             return cls(limits, {})
@@ -86,8 +86,8 @@ class ControlGroup:
         for controller in limits.controllers:
             if controller not in trees:
                 raise LimitsUnavailable(
-                    f"the limit of {_RESOURCES[controller]} cannot be set: this machine has no control "
-                    f"groups with the controller {controller}. Remove the limit, or use another machine."
+                    f"the limit of {_RESOURCES[controller]} cannot be set: no control group with the "
+                    f"controller {controller} can be made here. Remove the limit, or use another machine."
                 )
             tree = trees[controller]
             places[controller] = Tree(tree.version, tree.folder / name)
@@ -197,7 +197,10 @@ def _is_removed(folder: Path) -> bool:
 
 
 def control_group_trees(proc: Path = Path("/proc/self")) -> dict[Controller, Tree]:
-    """Find under which folder this process may make groups, for each controller that the machine has."""
+    """Find under which folder groups are to be made, for each controller that they can have here.
+
+    Where this process may make none, it is one in which the system refuses them.
+    """
     own = dict(_own_groups(proc))
     trees: dict[Controller, Tree] = {}
     for mount_point, kind, options in _mounts(proc):
@@ -273,7 +276,7 @@ def _holds(place: Tree, controller: Controller, limits: Limits) -> bool:
 
 
 def _unified_trees(mount_point: Path, own: str) -> dict[Controller, Tree]:
-    """Return the tree of each controller of version 2, which is the same for all of them.
+    """Return the tree of each controller of version 2: the same one for all that this process may use.
 
     A group that has processes cannot have limited children, so where groups can be made at all it is beside
     the group of this process, or at the root. A process is in one group of version 2 alone: limits in two
@@ -282,9 +285,9 @@ def _unified_trees(mount_point: Path, own: str) -> dict[Controller, Tree]:
     own_folder = _inside(mount_point, own)
     candidates = [own_folder.parent] if own_folder != mount_point else []
     writable = [folder for folder in (*candidates, mount_point) if os.access(folder, os.W_OK)]
-    nowhere: dict[Controller, Tree] = {}
-    # Of equals the first one, which is the nearest.
-    return max(map(_trees_below, writable), key=len, default=nowhere)
+    at_root = _trees_below(mount_point)
+    # Of equals the first one, which is the nearest. Where none may be written, making a group says why.
+    return at_root | max(map(_trees_below, writable), key=len, default=at_root)
 
 
 def _trees_below(folder: Path) -> dict[Controller, Tree]:
