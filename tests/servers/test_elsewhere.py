@@ -14,7 +14,7 @@ from server_support import own_place
 
 from loadcurve.errors import NothingMeasured
 from loadcurve.machines.channel import Channel
-from loadcurve.server.catalog import load_catalog, read_entry
+from loadcurve.server.catalog import CatalogEntry, load_catalog, read_entry
 from loadcurve.server.content import content_of_folder
 from loadcurve.server.elsewhere import ServerElsewhere, ServerMachine, require_reached
 from loadcurve.server.failure import ServerFailure
@@ -164,8 +164,9 @@ def test_a_setting_that_does_not_fit_is_named(machine):
     assert caught.value.setting == "url"
 
 
-def test_an_entry_of_a_catalogue_of_ones_own_travels_with_its_files(machine, content_folder, tmp_path):
-    entry = tmp_path / "own" / "mine"
+def entry_of_ones_own(folder: Path) -> CatalogEntry:
+    """Make a catalogue with one server, whose version a script beside its description knows."""
+    entry = folder / "own" / "mine"
     entry.mkdir(parents=True)
     (entry / "server.toml").write_text(
         """
@@ -177,11 +178,31 @@ def test_an_entry_of_a_catalogue_of_ones_own_travels_with_its_files(machine, con
     )
     (entry / "version.sh").write_text('#!/bin/sh\necho "v$MINE"\n')
     (entry / "version.sh").chmod(0o755)
+    return read_entry(entry)
+
+
+def test_an_entry_of_a_catalogue_of_ones_own_travels_with_its_files(machine, content_folder, tmp_path):
     overrides = Overrides(environment={"MINE": SecretText("7")})
-    there = machine.find(read_entry(entry), {}, overrides, ContainerTable(), print)
+    there = machine.find(entry_of_ones_own(tmp_path), {}, overrides, ContainerTable(), print)
     assert there.version == "7"
     with ServerElsewhere(there, content_folder, content_of_folder(content_folder)) as server:
         server.verify(["/1k.txt"])
+
+
+def test_a_catalogue_of_ones_own_travels_again_to_a_machine_that_is_reached_anew(
+    state, content_folder, tmp_path
+):
+    machine = ServerMachine("web", LOOPBACK, connected)
+    overrides = Overrides(environment={"MINE": SecretText("7")})
+    there = machine.find(entry_of_ones_own(tmp_path), {}, overrides, ContainerTable(), print)
+    content = content_of_folder(content_folder)
+    with ServerElsewhere(there, content_folder, content) as server:
+        os.kill(worker_of(machine), signal.SIGKILL)
+        with pytest.raises(ServerFailure, match=r"^machine web: "):
+            server.limit_use()
+    with ServerElsewhere(there, content_folder, content) as server:
+        server.verify(["/1k.txt"])
+    machine.close()
 
 
 def test_an_address_that_is_not_the_machines_is_refused_with_those_that_are(state):

@@ -191,6 +191,11 @@ class ServerMachine:
         self._sent.add(digest)
         return digest
 
+    def send_again(self, digest: str, folder: Path) -> None:
+        """See that the agent has the files of a folder that were sent, perhaps to one that was lost."""
+        if digest not in self._sent:
+            self.send(folder)
+
     def _prepare(self) -> far_calls.Prepared:
         prepared = self._channel.call(far_calls.PREPARE, address=self.address)
         self.notes = [f"machine {self.name}: {text}" for text in prepared.cleaned]
@@ -275,6 +280,9 @@ class ServerElsewhere(LiveServer):
             content = None
             if self._content_folder is not None:
                 content = self._machine.send(self._content_folder, self._content)
+            # An agent that was reached anew has nothing of what the lost one had.
+            if (catalog := self._found.asked.get("catalog")) is not None:
+                self._machine.send_again(catalog, self._found.entry.folder.parent)
             self._start = channel.call(
                 far_calls.START, asked=self._found.asked, content=content, cpus=self._cpus
             )
