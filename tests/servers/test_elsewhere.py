@@ -1,5 +1,7 @@
 """A server behind the agent, here a process of this machine: all but the way there is as elsewhere."""
 
+import base64
+import hashlib
 import os
 import signal
 import subprocess
@@ -14,6 +16,7 @@ from server_support import own_place
 
 from loadcurve.errors import NothingMeasured
 from loadcurve.machines.channel import Channel
+from loadcurve.server.agent_role import ReceivedFiles
 from loadcurve.server.catalog import CatalogEntry, load_catalog, read_entry
 from loadcurve.server.content import content_of_folder
 from loadcurve.server.elsewhere import ServerElsewhere, ServerMachine, require_reached
@@ -107,6 +110,16 @@ def test_its_content_travels_once(machine, place, content_folder):
         (file,) = (place / "tmp").glob("loadcurve-content-*/*/other.txt")
         times_ns.add(file.stat().st_ctime_ns)
     assert len(times_ns) == 1
+
+
+def test_a_file_that_came_in_part_is_whole_once_it_was_sent_again(state):
+    there, digest, whole = ReceivedFiles(), "0" * 64, b"whole"
+    for part, begins in ((b"who", True), (b"who", True), (b"le", False)):
+        data = base64.b64encode(part).decode()
+        there.put(digest=digest, name="a.txt", data=data, mode=0o644, begins=begins)
+    there.seal(digest, {"a.txt": {"bytes": 5, "sha256": hashlib.sha256(whole).hexdigest()}})
+    assert (there.folder(digest) / "a.txt").read_bytes() == whole
+    there.remove()
 
 
 def test_one_that_ends_fails_the_trial(machine, content_folder):

@@ -280,8 +280,11 @@ class ReceivedFiles:
         """Say whether a folder is whole."""
         return digest in self._records
 
-    def put(self, digest: str, name: str, data: str, mode: int) -> None:
-        """Append to a file of a folder; every user may read it, as servers do as other users."""
+    def put(self, *, digest: str, name: str, data: str, mode: int, begins: bool) -> None:
+        """Append to a file of a folder, or begin it; every user may read it, as servers do as other users.
+
+        One that came before in part, as where the disk was full, is begun anew.
+        """
         folder = self._folder(digest)
         file = folder / name
         if not file.resolve().is_relative_to(folder.resolve()):
@@ -289,7 +292,7 @@ class ReceivedFiles:
         for parent in reversed(file.relative_to(folder).parents):
             (folder / parent).mkdir(exist_ok=True, parents=True)
             (folder / parent).chmod(0o755)
-        with file.open("ab") as stream:
+        with file.open("wb" if begins else "ab") as stream:
             stream.write(base64.b64decode(data))
         file.chmod(0o644 | mode & 0o111)
 

@@ -227,8 +227,8 @@ class ServerMachine:
 
 def _send_file(channel: Channel, digest: str, name: str, file: Path) -> None:
     mode = file.stat().st_mode & 0o777
-    for data in parts_of(file):
-        channel.call(far_calls.PUT, digest=digest, name=name, data=data, mode=mode)
+    for number, data in enumerate(parts_of(file)):
+        channel.call(far_calls.PUT, digest=digest, name=name, data=data, mode=mode, begins=number == 0)
 
 
 @contextmanager
