@@ -298,6 +298,14 @@ def test_a_database_elsewhere_is_loaded_at_its_machine_alone():
     assert "se-cret" not in str(caught.value)
 
 
+def test_a_machine_that_is_lost_while_it_stops_a_server_fails_no_trial_that_is_over():
+    answers = {"servers.start": [{"result": STARTED}], "servers.stop": [{"result": "what is no answer"}]}
+    with start("postgresql", answers) as server:
+        channel = server._live_channel
+        assert channel.lost is None
+    assert channel.lost is not None
+
+
 def test_an_echo_at_another_address_gets_no_datagram(monkeypatch):
     asked: list[str] = []
     monkeypatch.setattr(load_machine, "clock_exchanges", lambda address, *_: asked.append(address) or [])

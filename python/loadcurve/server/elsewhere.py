@@ -367,7 +367,8 @@ class ServerElsewhere(LiveServer):
             return
         channel, self._channel = self._channel, None
         self._own_files.close()
-        with contextlib.suppress(MachineLost), failures_in_words(self._machine.name):
+        # The loss is suppressed before it could become the failure of a trial that is over.
+        with failures_in_words(self._machine.name), contextlib.suppress(MachineLost):
             if channel.lost is None:
                 channel.call(far_calls.STOP, server=self._number)
 
