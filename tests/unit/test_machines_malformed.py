@@ -298,6 +298,13 @@ def test_a_database_elsewhere_is_loaded_at_its_machine_alone():
     assert "se-cret" not in str(caught.value)
 
 
+def test_a_machine_that_does_not_tell_its_system_or_its_processor_is_used_all_the_same():
+    # As one without os-release(5), and one of Arm, whose /proc/cpuinfo has no name of a model.
+    facts = {"kernel": "6.1.0", "memory_bytes": 1 << 30, "operating_system": None, "cpu_model": None}
+    with closing(server_machine({"servers.prepare": [{"result": PREPARED | {"facts": facts}}]})) as machine:
+        assert machine.recorded_facts == {**facts, "cpus": [0, 1]}
+
+
 def test_a_machine_that_is_lost_while_it_stops_a_server_fails_no_trial_that_is_over():
     answers = {"servers.start": [{"result": STARTED}], "servers.stop": [{"result": "what is no answer"}]}
     with start("postgresql", answers) as server:

@@ -124,8 +124,8 @@ def _checked(machine: SshMachine) -> Table:
             [
                 ("machine", machine.name),
                 ("address", f"{there.address}, reached from here"),
-                ("system", f"{facts.operating_system}, Linux {facts.kernel}"),
-                ("CPUs", f"{len(there.cpus)} of {facts.cpu_model}"),
+                ("system", ", ".join(filter(None, (facts.operating_system, f"Linux {facts.kernel}")))),
+                ("CPUs", f"{len(there.cpus)} of {facts.cpu_model or 'an unknown model'}"),
                 ("memory", f"{facts.memory_bytes >> MIB_BITS:,} MiB"),
                 ("Python", there.channel().greeting.python),
                 ("link", _link_in_words(there.link)),

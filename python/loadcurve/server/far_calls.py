@@ -34,7 +34,7 @@ class Facts(FarRecord):
     cpu_model: Line | None = None
     kernel: Line
     memory_bytes: Annotated[int, Field(ge=0, lt=1 << 62)]
-    operating_system: Line
+    operating_system: Line | None = None
 
 
 class Prepared(FarRecord):
