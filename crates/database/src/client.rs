@@ -1,5 +1,6 @@
 //! One client: an operation after the other, each until its answer, its failure or its deadline.
 
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
@@ -34,8 +35,14 @@ impl<D: Database> LazyDatabase<D> {
     /// A way for one client, within the time that connecting may take.
     pub(crate) async fn connect(&self, clock: &impl Clock) -> Result<Connected<D::Session>, Failed> {
         let connecting = async {
-            let database = self.database.get_or_try_init(|| D::open(&self.target, self.sessions)).await?;
-            let begun = clock.now();
+            let opening = Cell::new(None);
+            let open = || {
+                opening.set(Some(clock.now()));
+                D::open(&self.target, self.sessions)
+            };
+            let database = self.database.get_or_try_init(open).await?;
+            // The client that opened the database gets the connection which that made; the others begin now.
+            let begun = opening.get().unwrap_or_else(|| clock.now());
             let session = database.session().await?;
             let timing = D::CONNECTS.then(|| ConnectTiming { since: begun, length: clock.now() - begun });
             Ok(Connected { session, timing })

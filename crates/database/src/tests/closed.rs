@@ -47,6 +47,16 @@ fn clients_are_divided_among_the_threads_of_the_generator() {
 }
 
 #[test]
+fn connecting_of_the_client_that_opens_the_database_begins_with_that() {
+    // One client takes 30 ms for the first contact and 5 ms more; the two that wait for it begin to connect after that.
+    let server = serving(1).opening_in(30).accepting(|_| Reaction::Answer(5));
+    let result = Simulation::of(run_phase(READS, 3, Stop::RequestsTotal(6))).run(server).result;
+    let connecting = result.connect_ms;
+    assert_eq!((connecting.count, connecting.min, connecting.max), (3, Some(5.0), Some(35.0)));
+    assert_eq!(result.requests.answered, 6);
+}
+
+#[test]
 fn what_a_driver_does_not_tell_is_absent() {
     let result = Simulation::of(run_phase(READS, 1, Stop::RequestsTotal(5))).run(serving(1)).result;
     assert!(result.status.is_none() && result.bytes.is_none());

@@ -45,6 +45,8 @@ pub(super) struct Server {
     pub(super) asked: Vec<Asked>,
     /// Attempts to connect so far.
     pub(super) attempts: usize,
+    /// How long it takes until the first client of a thread has found it.
+    opening_ms: u64,
     react: Box<dyn FnMut(&Asked) -> Reaction>,
     /// By the number of the attempt.
     accept: Box<dyn FnMut(usize) -> Reaction>,
@@ -57,6 +59,7 @@ impl Server {
             records: BTreeMap::new(),
             asked: Vec::new(),
             attempts: 0,
+            opening_ms: 0,
             react: Box::new(react),
             accept: Box::new(|_| Reaction::Answer(0)),
             started: None,
@@ -76,6 +79,11 @@ impl Server {
     /// The same that accepts clients so, by the number of the attempt.
     pub(super) fn accepting(self, accept: impl FnMut(usize) -> Reaction + 'static) -> Self {
         Self { accept: Box::new(accept), ..self }
+    }
+
+    /// The same that is found after this time.
+    pub(super) fn opening_in(self, milliseconds: u64) -> Self {
+        Self { opening_ms: milliseconds, ..self }
     }
 
     fn since_start(&mut self) -> Duration {
@@ -145,6 +153,7 @@ impl Database for Memory {
     }
 
     async fn open(target: &Target, _: usize) -> Result<Self, Failed> {
+        react(Reaction::Answer(with(|server| server.opening_ms))).await?;
         Ok(Self { fields: target.workload.field_names() })
     }
 
