@@ -142,6 +142,13 @@ def test_the_table_of_another_goes_only_where_it_is_named(engine):
     assert engine.tables == {TABLE: 20}
 
 
+@pytest.mark.parametrize("arguments", [["--drop"], ["--drop-table", "usertable"]])
+def test_the_run_phase_does_not_remove_the_records_that_it_asks_for(engine, arguments):
+    engine.tables, engine.ours = {TABLE: 1000}, {TABLE}
+    assert f"{arguments[0]}: the run phase" in refused("--workload", "a", "-n", "50", *arguments)
+    assert engine.tables == {TABLE: 1000}
+
+
 def test_records_are_not_inserted_twice_into_a_table(engine):
     engine.tables, engine.ours = {TABLE: 20}, {TABLE}
     said = refused("--workload", "a", "--phase", "load", "--records", "20")

@@ -119,10 +119,16 @@ def _made_ready(table: Database, plan: DatabasePlan, options: Options) -> int:
     Raises ``BadInput``: the table is not one that this load may drop, fill or change.
     """
     where = f"{plan.load.namespace}.{plan.load.table}"
-    exists = table.exists()
     drop, drop_table = options.values["drop"], options.values["drop_table"]
     if drop_table is not None and drop_table != plan.load.table:
         raise BadInput(f"--drop-table {drop_table}: the load is on {plan.load.table}; expected the same name")
+    if plan.load.phase == "run" and (drop or drop_table is not None):
+        # It would end with an error for want of the records that it had just removed.
+        raise BadInput(
+            f"{'--drop' if drop else '--drop-table'}: the run phase asks for the records of the table, so it "
+            "removes none; leave the option out, or start over with --phase load"
+        )
+    exists = table.exists()
     is_ours = exists and table.is_ours()
     if exists and drop and not is_ours and drop_table is None:
         raise BadInput(
