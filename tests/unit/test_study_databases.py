@@ -136,6 +136,12 @@ loading: warmup = "1s"
     :7: load.warmup: not used by the load phase, which inserts each record once; remove it
 loading: reload = "trial"
     :7: load.reload: found "trial", but the load phase requires an empty table at every point; remove it
+counted: workload = "a" -> workload = "d"\nreload = "trial"
+    :5: load.reload: found "trial", but each point would insert or delete the same records as the one
+    before it; expected "point"
+counted: workload = "a" -> workload = { mix = { read = 3, delete = 1 } }\nreload = "trial"
+    :5: load.reload: found "trial", but each point would insert or delete the same records as the one
+    before it; expected "point"
 counted: generator_threads = 5
     :7: load.generator_threads: found 5; expected no more than the threads; the lowest point has 4
 counted: arrivals = "poisson"

@@ -250,6 +250,13 @@ class DatabaseLoadTable(LoadTable):
         if self.phase == "load":
             text = 'found "trial", but the load phase requires an empty table at every point; remove it'
             yield Problem(("load", "reload"), text)
+        mix = self.workload.numbers.mix
+        if self.phase == "run" and (mix.insert or mix.delete):
+            text = (
+                'found "trial", but each point would insert or delete the same records as the one before it; '
+                'expected "point"'
+            )
+            yield Problem(("load", "reload"), text)
         yield from (
             Problem(
                 ("sweep", key),
