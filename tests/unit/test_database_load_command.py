@@ -159,6 +159,14 @@ def test_records_are_not_inserted_twice_into_a_table(engine):
     assert engine.tables == {TABLE: 30}
 
 
+def test_records_behind_those_of_a_core_workload_can_be_inserted_into_a_larger_table(engine):
+    engine.tables, engine.ours = {TABLE: 2000}, {TABLE}
+    more = ("--workload", "a", "--phase", "load", "-p", "insertstart=2000")
+    assert load(*more, "--records", "3000").exit_code == 0
+    assert engine.tables == {TABLE: 3000}
+    assert "-p insertstart: the first record is number 2000" in refused(*more, "--records", "1500")
+
+
 def test_records_that_are_missing_make_the_load_invalid(engine):
     engine.lost = 1
     finished = load("--workload", "a", "--phase", "load", "--records", "20")

@@ -126,6 +126,8 @@ counted: batch = 0
     :7: load.batch: found 0; expected a whole number of records from 1 to 100,000
 counted: batch = 100001
     :7: load.batch: found 100001; expected a whole number of records from 1 to 100,000
+counted: records = 699\nproperties = { insertstart = 500, insertcount = 200 }
+    :7: load.records: found 699; expected 700 or more, because of the workload's insertstart or insertcount
 counted: duration = "1s"
     :6: load.operations: cannot be combined with a duration; keep one of the two
 loading: duration = "1s"

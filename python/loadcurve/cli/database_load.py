@@ -154,6 +154,6 @@ def _made_ready(table: Database, plan: DatabasePlan, options: Options) -> int:
     if held and not plan.workload.insert_start:
         raise BadInput(
             f"{where} holds {plural(held, 'record')} already; start over with --drop, or insert different "
-            f"ones with -p insertstart={held}"
+            f"ones with -p insertstart={held} and a higher --records"
         )
     return held

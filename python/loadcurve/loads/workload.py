@@ -197,11 +197,16 @@ class InvalidWorkload(Exception):  # noqa: N818 -- the name says what is wrong
 
 
 def choose_workload(
-    given: str | WorkloadTable, overrides: Mapping[str, SettingValue], folder: Path
+    given: str | WorkloadTable,
+    overrides: Mapping[str, SettingValue],
+    folder: Path,
+    *,
+    records: int | None = None,
 ) -> ChosenWorkload:
     """Return the workload that a load names: one of YCSB's, a file of properties from ``folder``, or a table.
 
-    ``overrides`` are properties under YCSB's names, which hold over the workload's.
+    ``overrides`` are properties under YCSB's names, which hold over the workload's. Where it has fewer
+    records than it inserts from the first number on, it has ``records``, as many as the load says.
 
     Raises:
         InvalidWorkload: there is no such workload, or a property is unknown or cannot be used.
@@ -209,9 +214,11 @@ def choose_workload(
     """
     if isinstance(given, WorkloadTable):
         table = given.properties()
-        return _chosen(None, {**table, **overrides}, of_table=table.keys() - overrides.keys())
+        return _chosen(
+            None, {**table, **overrides}, of_table=table.keys() - overrides.keys(), records=records
+        )
     if given in CORE_WORKLOADS:
-        return _chosen(given, overrides, core=given)
+        return _chosen(given, overrides, core=given, records=records)
     file = folder / given
     if not file.exists() and "/" not in given and "." not in given:
         known = alternatives([show(name) for name in CORE_WORKLOADS])
@@ -221,7 +228,7 @@ def choose_workload(
         text = read_text(file, "a file of YCSB properties")
     except BadInput as error:
         raise InvalidWorkload([Problem(("workload",), str(error))]) from None
-    return _chosen(file.name, overrides, file=str(file), text=text)
+    return _chosen(file.name, overrides, file=str(file), text=text, records=records)
 
 
 def _chosen(
@@ -232,16 +239,30 @@ def _chosen(
     file: str = "",
     text: str | None = None,
     of_table: Set[str] = frozenset(),
+    records: int | None = None,
 ) -> ChosenWorkload:
     given = {f"{key}={in_words(value)}": key for key, value in properties.items()}
     try:
-        read = json.loads(workload(core, text, file, list(given)))
+        read = _read(core, text, file, list(given), records)
     except ValueError as error:
         lines = enumerate(str(error).splitlines())
         raise InvalidWorkload([_problem(number, line, given, of_table) for number, line in lines]) from None
     said = {_RUN_NAMES.get(key, key): value for key, value in read["run"].items() if value is not None}
     numbers = Workload.model_validate(read["workload"])
     return ChosenWorkload(name, numbers, {**said, "records": numbers.records})
+
+
+def _read(
+    core: str | None, text: str | None, file: str, given: list[str], records: int | None
+) -> Any:  # noqa: ANN401 -- what JSON may hold
+    """Return what the engine reads; raises ``ValueError`` with a line for each problem."""
+    try:
+        return json.loads(workload(core, text, file, given))
+    except ValueError:
+        if records is None:
+            raise
+    # What is inserted may lie beyond the workload's own records, but within those of the load.
+    return json.loads(workload(core, text, file, [*given, f"recordcount={records}"]))
 
 
 def _problem(number: int, line: str, given: Mapping[str, str], of_table: Set[str]) -> Problem:

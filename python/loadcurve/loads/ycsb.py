@@ -200,7 +200,7 @@ class DatabaseLoadTable(LoadTable):
             return load
         folder = Path(info.context["folder"] if info.context else "")
         try:
-            chosen = choose_workload(load.workload, load.overrides, folder)
+            chosen = choose_workload(load.workload, load.overrides, folder, records=load.records)
         except InvalidWorkload as error:
             raise own_problems(list(error.problems)) from None
         return load.model_copy(update={"workload": chosen})
@@ -216,6 +216,7 @@ class DatabaseLoadTable(LoadTable):
 
     def _problems_of_model(self, at: Swept) -> Iterator[Problem]:
         yield from self._phases(at)
+        yield from self._records_too_few(at)
         yield from self._idle_generator_threads(at)
         yield from self._reloads(at)
         if self.arrivals != "constant" and not at.values("rate"):
@@ -235,6 +236,16 @@ class DatabaseLoadTable(LoadTable):
         if at.values("warmup") != [0] and (at.gives("warmup") or "warmup" in at.sweep):
             text = "not used by the load phase, which inserts each record once; remove it"
             yield Problem(at.place("warmup"), text)
+
+    def _records_too_few(self, at: Swept) -> Iterator[Problem]:
+        """Check that the records of every point include those that the load phase inserts."""
+        numbers = self.workload.numbers
+        needed = numbers.insert_start + (numbers.insert_count or 1)
+        least = min(at.values("records"), default=needed)
+        if least < needed and (numbers.insert_start or numbers.insert_count):
+            why = "because of the workload's insertstart or insertcount"
+            text = f"found {least}; expected {needed} or more, {why}"
+            yield Problem(at.place("records"), text)
 
     def _idle_generator_threads(self, at: Swept) -> Iterator[Problem]:
         """Check that every thread of the generator has a client at every point."""
