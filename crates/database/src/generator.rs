@@ -114,7 +114,8 @@ impl<D: Database, C: Clock> Clients<D, C> {
         Self { configuration, clock, database, connected, recorder }
     }
 
-    /// Runs the load to its end, or until asked to stop; calls `observe` with the time of every outcome.
+    /// Runs the load from its beginning, which may be to come, to its end, or until asked to stop; calls `observe` with the
+    /// time of every outcome.
     pub(crate) async fn run(
         self,
         scheduler: Scheduler,
@@ -123,6 +124,10 @@ impl<D: Database, C: Clock> Clients<D, C> {
     ) -> (Recorder, Nanos) {
         let Self { configuration, clock, database, connected, recorder } = self;
         let is_scheduled = scheduler.is_scheduled();
+        if !is_scheduled {
+            // The operations of a closed loop are due at any time, so only this keeps them from beginning earlier.
+            wait_until(&*clock, scheduler.epoch(), &should_stop).await;
+        }
         let check = Check::new(&configuration.target.workload);
         let pool_configuration = PoolConfiguration {
             scheduler,
@@ -163,6 +168,18 @@ impl<D: Database, C: Clock> Clients<D, C> {
         }
         pool.record(|recorder| database.record_connections(recorder));
         Rc::into_inner(pool).expect("every client has left the pool").finish()
+    }
+}
+
+/// Waits for a moment, or until asked to stop.
+async fn wait_until(clock: &impl Clock, moment: Nanos, should_stop: impl Fn() -> bool) {
+    let look = Nanos::from_secs_f64(LONGEST_LOOK.as_secs_f64());
+    while !should_stop() {
+        let now = clock.now();
+        if now >= moment {
+            return;
+        }
+        clock.sleep_until(moment.min(now + look)).await;
     }
 }
 

@@ -39,6 +39,12 @@ impl Scheduler {
         Ok(Self { schedule, budget, epoch, window: Window { start, end }, begun: 0, is_given_up: false })
     }
 
+    /// When the load begins, with its warm-up.
+    #[must_use]
+    pub fn epoch(&self) -> Nanos {
+        self.epoch
+    }
+
     /// The measured window.
     #[must_use]
     pub fn window(&self) -> Window {

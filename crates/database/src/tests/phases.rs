@@ -34,6 +34,19 @@ fn the_load_phase_inserts_each_record_once_whatever_the_number_of_threads_and_cl
 }
 
 #[test]
+fn a_load_that_is_to_begin_later_asks_for_nothing_before_that() {
+    // Loads on several machines begin together, half a second after the last client of all has connected.
+    let lead = Duration::from_millis(500);
+    let outcome = Simulation { lead, ..Simulation::of(load_phase(2, 1)) }.run(Server::taking(10));
+    assert_eq!(outcome.server.asked[0].at_ms, 500);
+    assert_eq!((outcome.server.asked.len(), outcome.server.records.len()), (100, 100));
+    let result = outcome.result;
+    assert_eq!((result.requests.due, result.requests.answered), (100, 100));
+    // 100 records by two clients are 50 rounds of 10 ms.
+    assert!((result.duration_s - 0.5).abs() < 1e-9, "{}", result.duration_s);
+}
+
+#[test]
 fn a_batch_is_one_request_and_each_of_its_records_an_operation_with_its_times() {
     // 100 records by one client in requests of at most 16: six of 16 and one of 4, of 3 ms each.
     let outcome = Simulation::of(load_phase(1, 16)).run(Server::taking(3));

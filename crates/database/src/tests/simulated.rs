@@ -48,6 +48,8 @@ pub(super) struct Simulation {
     pub(super) stop_at: Duration,
     /// Until when, since the start, nothing is handed out that falls due.
     pub(super) held_up_until: Duration,
+    /// How long after its clients are connected the load begins.
+    pub(super) lead: Duration,
 }
 
 /// What came of a load, and the server that it was on.
@@ -58,7 +60,13 @@ pub(super) struct Outcome {
 
 impl Simulation {
     pub(super) fn of(plan: DatabaseLoad) -> Self {
-        Self { plan, machines: 1, stop_at: Duration::MAX, held_up_until: Duration::ZERO }
+        Self {
+            plan,
+            machines: 1,
+            stop_at: Duration::MAX,
+            held_up_until: Duration::ZERO,
+            lead: Duration::ZERO,
+        }
     }
 
     /// Runs the threads of all machines one after the other, each from the same start.
@@ -94,7 +102,8 @@ impl Simulation {
             let should_stop = || started.elapsed() >= self.stop_at;
             let activity = configuration.activity();
             let clients = Clients::<Memory, _>::open(configuration, clock.clone(), should_stop).await;
-            let scheduler = Scheduler::new(&self.plan.pace(), share, clock.now()).unwrap();
+            let epoch = clock.now() + Nanos::from_secs_f64(self.lead.as_secs_f64());
+            let scheduler = Scheduler::new(&self.plan.pace(), share, epoch).unwrap();
             let window = scheduler.window();
             let (recorder, ended) = clients.run(scheduler, should_stop, Box::new(|_| {})).await;
             let shown = (activity.answers(), activity.failures().total());
