@@ -17,6 +17,7 @@ from loadcurve.report.formats.records import points_table
 from loadcurve.report.formats.write import FORMATS
 from loadcurve.report.section import Report
 from loadcurve.result.folder import Run, read_run
+from loadcurve.result.operations import throughput_of
 from loadcurve.tools.hey.reader import COLUMNS
 from support.command import Command
 from support.schemas import validate
@@ -116,6 +117,15 @@ def test_failures_of_a_database_are_those_of_operations(tmp_path: Path):
     [text] = [reason.text for reason in point.load.verdict.reasons if reason.code == "errors"]
     assert "operations" in text
     assert "request" not in text
+
+
+def test_the_parts_of_a_read_modify_write_take_nothing_from_the_throughput_of_any_kind(tmp_path: Path):
+    # In 10 s 5,000 reads and 5,000 times a read and an update, as YCSB lists them: 10,000 reads in all.
+    file = str(DATA / "ycsb-rmw-made.txt")
+    [point] = imported(tmp_path / "run", file, point=("threads=2",)).points
+    kinds = ("read", "update", "read_modify_write")
+    found = [throughput_of(point.load.load.kind, kind).value(point) for kind in kinds]
+    assert found == pytest.approx([1000, 500, 500])
 
 
 def test_each_file_stands_in_the_record_with_its_digest(grid: Path):

@@ -13,7 +13,7 @@ from loadcurve.loads.kinds import LoadKind
 from loadcurve.report.column import WORDS, WRAPPED_FIGURES, Column
 from loadcurve.report.terminal_tables import column_table
 from loadcurve.result.load import LoadResult, Operation
-from loadcurve.result.operations import operations_of
+from loadcurve.result.operations import answered_once, operations_of
 
 MOST_IN_TERMINAL = 10
 """The terminal has this many rows, of the slowest operations; the others are counted."""
@@ -32,7 +32,7 @@ def operations_of_load(result: LoadResult) -> list[RenderableType]:
     if len(found) < (1 if kind.by_operation else 2):
         return []
     ordered = slowest_first(found, lambda one, statistic: getattr(one.latency_ms, statistic))
-    answered = sum(one.answered for one in found)
+    answered = answered_once(result)
     per_answer = (result.rate_rps.answered or 0.0) / answered if answered else 0.0
     columns: Sequence[Column[Operation]] = (
         Column(kind.request, lambda one: one.operation, WORDS),

@@ -14,6 +14,8 @@ STATISTICS = ("p50", "p99", "max")
 """The statistics of latency that are given by operation."""
 MOST_MEASURED = 20
 """Of more requests, those that were answered most often have curves; records have the figures of all."""
+_READ_MODIFY_WRITE = "read_modify_write"
+"""What YCSB and go-ycsb call a read and an update that are one operation; they list its parts once more."""
 
 
 def operations_of(load: LoadResult) -> list[Operation]:
@@ -29,6 +31,13 @@ def operations_of(load: LoadResult) -> list[Operation]:
 def operation_of(load: LoadResult, label: str) -> Operation | None:
     """Return one operation of a load; ``None`` where the load has none of this label."""
     return next((one for one in operations_of(load) if one.operation == label), None)
+
+
+def answered_once(load: LoadResult) -> int:
+    """Return how many operations of all kinds were answered, without those that are parts of others."""
+    others = load.tool is not None and load.load.kind.by_operation
+    whole = sum(one.answered for one in load.operations if others and one.operation == _READ_MODIFY_WRITE)
+    return sum(one.answered for one in load.operations) - 2 * whole
 
 
 def labels_of(loads: Iterable[LoadResult]) -> list[str]:
@@ -184,7 +193,7 @@ def _rps(trial: PointRecord, label: str) -> float | None:
     load, one = trial.load, operation_of(trial.load, label)
     if load.rate_rps.answered is None or one is None:
         return None
-    answered = sum(operation.answered for operation in load.operations)
+    answered = answered_once(load)
     return load.rate_rps.answered * one.answered / answered if answered else None
 
 
