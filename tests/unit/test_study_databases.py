@@ -155,6 +155,12 @@ counted: workload = "a" -> workload = { mix = { raed = 1 } }
     read_modify_write, delete; did you mean "read"?
 counted: workload = "a" -> workload = { mix = { read = -1 } }
     :4: load.workload.mix.read: found -1; expected a share of 0 or more; the shares count in proportion
+counted: workload = "a" -> workload = { mix = { read = 1 }, hotspot_records = 0.1 }
+    :4: load.workload.hotspot_records: only used with request_distribution = "hotspot"; set it as well, or
+    remove this key
+counted: workload = "a" -> workload = { mix = { read = 1 }, field_bytes_min = "10B" }
+    :4: load.workload.field_bytes_min: only used where lengths differ; set field_bytes_distribution to
+    "uniform" or "zipfian" as well, or remove this key
 """
 
 

@@ -209,14 +209,17 @@ def choose_workload(
     records than it inserts from the first number on, it has ``records``, as many as the load says.
 
     Raises:
-        InvalidWorkload: there is no such workload, or a property is unknown or cannot be used.
+        InvalidWorkload: there is no such workload, or a property is unknown or cannot be used, or a key of a
+            table says nothing.
 
     """
     if isinstance(given, WorkloadTable):
         table = given.properties()
-        return _chosen(
+        chosen = _chosen(
             None, {**table, **overrides}, of_table=table.keys() - overrides.keys(), records=records
         )
+        _require_use(given, chosen.numbers)
+        return chosen
     if given in CORE_WORKLOADS:
         return _chosen(given, overrides, core=given, records=records)
     file = folder / given
@@ -229,6 +232,26 @@ def choose_workload(
     except BadInput as error:
         raise InvalidWorkload([Problem(("workload",), str(error))]) from None
     return _chosen(file.name, overrides, file=str(file), text=text, records=records)
+
+
+def _require_use(table: WorkloadTable, numbers: Workload) -> None:
+    """Raise ``InvalidWorkload`` where a table says something of a distribution that it does not have.
+
+    Files of properties may: they often list all that there are.
+    """
+    of_hotspot = 'only used with request_distribution = "hotspot"; set it as well, or remove this key'
+    unused: dict[str, str] = {}
+    if numbers.request_distribution.name != "hotspot":
+        unused = dict.fromkeys(("hotspot_records", "hotspot_operations"), of_hotspot)
+    if numbers.field_bytes_distribution.name == "constant":
+        unused["field_bytes_min"] = (
+            'only used where lengths differ; set field_bytes_distribution to "uniform" or "zipfian" as '
+            "well, or remove this key"
+        )
+    given = table.model_fields_set
+    problems = [Problem(("workload", key), text) for key, text in unused.items() if key in given]
+    if problems:
+        raise InvalidWorkload(problems)
 
 
 def _chosen(
