@@ -275,9 +275,7 @@ def _chosen(
     return ChosenWorkload(name, numbers, {**said, "records": numbers.records})
 
 
-def _read(
-    core: str | None, text: str | None, file: str, given: list[str], records: int | None
-) -> Any:  # noqa: ANN401 -- what JSON may hold
+def _read(core: str | None, text: str | None, file: str, given: list[str], records: int | None) -> Any:  # noqa: ANN401 -- JSON
     """Return what the engine reads; raises ``ValueError`` with a line for each problem."""
     try:
         return json.loads(workload(core, text, file, given))
