@@ -175,6 +175,24 @@ def test_the_peaks_of_the_servers_answer_where_the_study_asks_for_them(run: Run)
     assert " at 200 connections, its last load; tiny" in found.sentences[1]
 
 
+def with_one_depth(run: Run) -> Run:
+    """Return the run as if its sweep had a second key, with a single value."""
+    depth = {"pipeline": 4}
+    records = [
+        record if record.point is None else record.model_copy(update={"point": {**record.point, **depth}})
+        for record in run.records
+    ]
+    points = [{**point, **depth} for point in run.run.points]
+    return replace(run, run=run.run.model_copy(update={"points": points}), records=records)
+
+
+def test_a_key_of_the_sweep_with_one_value_changes_nothing_of_the_peaks(run: Run):
+    asked = asking(run, answer_by="peak")
+    found = answer_of(with_one_depth(asked))
+    assert found.sentences == answer_of(asked).sentences
+    assert found.groups == answer_of(asked).groups
+
+
 @pytest.mark.parametrize(
     ("keys", "beside"),
     [
@@ -350,8 +368,9 @@ def test_the_highest_throughput_of_loads_that_are_alike_has_the_interval_of_the_
     [shape] = [one for part in analyse(found).shapes for one in part.shapes if one.server == "nginx"]
     assert shape.peak is not None
     assert len(shape.peak.alike or ()) > 1
-    [sentence] = answer_of(found).sentences
-    assert f"answers up to {text.estimate(shape.peak.value)} requests/s" in sentence
+    for of_keys in (found, with_one_depth(found)):
+        [sentence] = answer_of(of_keys).sentences
+        assert f"answers up to {text.estimate(shape.peak.value)} requests/s" in sentence
 
 
 def test_under_a_rate_a_server_alone_answers_by_its_latency(run: Run):

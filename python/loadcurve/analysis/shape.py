@@ -156,9 +156,8 @@ def _by_peak(run: Run, part: Slice, found: list[Shape]) -> Ranking:
     of_all = curves(run, [THROUGHPUT])
     _, logs = usable_logs(of_all, THROUGHPUT)
     places = {point_key(at.point): place for place, at in enumerate(of_all[0].points)}
-    key = part.key or ""
     at_peaks = {
-        shape.server: places[point_key({**part.fixed, key: shape.peak.load})]
+        shape.server: places[point_key(part.at(shape.peak.load))]
         for shape in found
         if shape.peak is not None
     }

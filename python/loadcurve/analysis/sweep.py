@@ -35,6 +35,10 @@ class Slice:
         key = self.key
         return self.points if key is None else sorted(self.points, key=lambda point: point[key])
 
+    def at(self, value: float) -> Point:
+        """Return the point at a value of the key, with the settings that no point of the sweep varies."""
+        return next(point for point in self.points if point.get(self.key or "") == value)
+
     @property
     def logarithmic(self) -> bool:
         """Whether the axis is better read on a logarithmic scale."""

@@ -93,7 +93,7 @@ def _by_peak(part: SliceShapes, curves: Sequence[Curve]) -> Ranking:
     _, logs = usable_logs(curves, THROUGHPUT)
     places = {point_key(at.point): place for place, at in enumerate(curves[0].points)} if curves else {}
     at_peaks = {
-        shape.server: places[point_key({**part.part.fixed, part.part.key or "": shape.peak.load})]
+        shape.server: places[point_key(part.part.at(shape.peak.load))]
         for shape in part.shapes
         if shape.peak is not None
     }

@@ -393,7 +393,7 @@ def _highest(analysis: Analysis, server: str, known: Known) -> tuple[Estimate, P
         for shape in found.shapes
         if shape.server == server
         and shape.peak is not None
-        and point == {**found.part.fixed, found.part.key or "": shape.peak.load}
+        and point == found.part.at(shape.peak.load)
     )
     return next(peaks, rate), point
 
