@@ -223,6 +223,37 @@ def test_a_peak_beyond_the_sweep_is_reported_as_such():
     assert "N ≈ 985 (900 to 1,100), which is beyond the sweep, costs throughput" in words
 
 
+@pytest.mark.parametrize(
+    ("rate_rps", "ranks", "alike"),
+    [
+        (1000.0, [("tiny", 1, 2), ("nginx", 1, 2), ("apache", 3, 3)], {"nginx": synthetic.CONNECTIONS}),
+        (None, [("tiny", 1, 1), ("nginx", 2, 2), ("apache", 3, 3)], {}),
+    ],
+)
+def test_servers_that_keep_a_rate_are_told_apart_neither_at_their_peaks_nor_along_a_sweep(
+    run: Run, rate_rps: float | None, ranks: list[tuple[str, int, int]], alike: dict[str, tuple[int, ...]]
+):
+    """In each block tiny answers 0.1 % more than nginx and apache 2 % less: the verdicts' limit is 1 %."""
+    records = [
+        synthetic.with_throughput(one, factor).model_copy(update={"server": server})
+        for record in run.points
+        if record.server == "nginx"
+        for one in [synthetic.with_load(record, load=at_rate(record, rate_rps))]
+        for server, factor in (("nginx", 1.0), ("tiny", 1.001), ("apache", 0.98))
+    ]
+    asked = run.run.model_copy(update={"study": run.run.study | {"answer_by": "peak"}})
+    [part] = shapes(replace(run, run=asked, records=records), None)
+    assert part.by_peak is not None
+    assert [(one.server, one.best, one.worst) for one in part.by_peak.ranks] == ranks
+    assert part.leaders is not None
+    assert [(one.server, one.alike) for one in part.leaders.ranges] == [("tiny", alike)]
+
+
+def at_rate(record: PointRecord, rate_rps: float | None) -> object:
+    """Return the load of a record as if it had asked for a rate."""
+    return record.load.load.model_copy(update={"rate_rps": rate_rps})
+
+
 def test_coherency_that_may_be_nothing_claims_no_peak():
     words = shape_words.scalability_words(
         fit(Estimate(1e-6, 0.0, 1e-5, 5, "t"), Estimate(985, 300, None, 5, "t")), 200, "connections"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from loadcurve.analysis.curves import at_point, curves, usable_logs
 from loadcurve.analysis.limits import CLIENT_KEYS, has_messages, observed, observed_failure
+from loadcurve.analysis.ranking import is_at_rates, least_told_apart
 from loadcurve.analysis.sweep import Slice, TrialCurves, slices, trial_curves
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run
@@ -161,7 +162,9 @@ def _by_peak(run: Run, part: Slice, found: list[Shape]) -> Ranking:
         for shape in found
         if shape.peak is not None
     }
-    return rank({server: logs[server][:, [place]] for server, place in at_peaks.items()}, "higher")
+    least = least_told_apart(THROUGHPUT.column, at_rates=is_at_rates(run))
+    at_places = {server: logs[server][:, [place]] for server, place in at_peaks.items()}
+    return rank(at_places, "higher", least=least)
 
 
 def _shape(run: Run, curve: TrialCurves, objective: Objective | None, *, is_scalable: bool) -> Shape:
@@ -241,10 +244,11 @@ def _leaders(run: Run, part: Slice, measure: Measure) -> Leaders | None:
     found = curves(run, [measure])
     places = {point_key(at.point): place for place, at in enumerate(found[0].points)}
     _, logs = usable_logs(found, measure)
+    least = least_told_apart(measure.column, at_rates=is_at_rates(run))
     standings = []
     for point in part.rising:
         place = places[point_key(point)]
         estimates = {curve.server: curve.points[place].estimate(measure) for curve in found}
         figures = {server: one.value for server, one in estimates.items() if one is not None}
-        standings.append(Standing(point[key], rank(at_point(logs, place), better), figures))
+        standings.append(Standing(point[key], rank(at_point(logs, place), better, least=least), figures))
     return leaders(standings, better)
