@@ -158,9 +158,7 @@ def _by_peak(run: Run, part: Slice, found: list[Shape]) -> Ranking:
     _, logs = usable_logs(of_all, THROUGHPUT)
     places = {point_key(at.point): place for place, at in enumerate(of_all[0].points)}
     at_peaks = {
-        shape.server: places[point_key(part.at(shape.peak.load))]
-        for shape in found
-        if shape.peak is not None
+        shape.server: places[point_key(part.at(shape.peak.load))] for shape in found if shape.peak is not None
     }
     least = least_told_apart(THROUGHPUT.column, at_rates=is_at_rates(run))
     at_places = {server: logs[server][:, [place]] for server, place in at_peaks.items()}

@@ -86,9 +86,7 @@ def _of_servers(analysis: Analysis, names: Sequence[str]) -> Analysis:
 def _shapes_of(part: SliceShapes, curves: Sequence[Curve], least_at_peaks: float) -> SliceShapes:
     names = {curve.server for curve in curves}
     shapes = [shape for shape in part.shapes if shape.server in names]
-    by_peak = (
-        None if part.by_peak is None else _by_peak(replace(part, shapes=shapes), curves, least_at_peaks)
-    )
+    by_peak = None if part.by_peak is None else _by_peak(replace(part, shapes=shapes), curves, least_at_peaks)
     return replace(part, shapes=shapes, cheapest=[], leaders=None, by_peak=by_peak)
 
 

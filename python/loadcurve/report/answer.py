@@ -391,9 +391,7 @@ def _highest(analysis: Analysis, server: str, known: Known) -> tuple[Estimate, P
         shape.peak.value
         for found in analysis.shapes
         for shape in found.shapes
-        if shape.server == server
-        and shape.peak is not None
-        and point == found.part.at(shape.peak.load)
+        if shape.server == server and shape.peak is not None and point == found.part.at(shape.peak.load)
     )
     return next(peaks, rate), point
 
