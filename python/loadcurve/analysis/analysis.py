@@ -27,7 +27,7 @@ from loadcurve.analysis.gated import GatedRun
 from loadcurve.analysis.noise import RunNoise, noise_of, unknown_noise
 from loadcurve.analysis.published import PublishedMatch, published_matches
 from loadcurve.analysis.quic import QuicOfServer, quic_of
-from loadcurve.analysis.ranking import RunRanking, is_at_rates, rank_run, unranked
+from loadcurve.analysis.ranking import RunRanking, rank_run, unranked
 from loadcurve.analysis.reasons import MainReason, main_reason
 from loadcurve.analysis.requirements import JudgedRequirement, judged_requirements
 from loadcurve.analysis.sections import NotComputed, Sections
@@ -209,7 +209,7 @@ def analyse(run: Run, objective: Objective | None = None) -> Analysis:
     # Limits that do not apply are the first to be said.
     shaped = sections.several("the shapes of the curves", partial(shapes, run, objective))
     found = sections.several("the curves", partial(curves, run))
-    ranking_by = partial(rank_run, found, at_rates=is_at_rates(run))
+    ranking_by = partial(rank_run, found, at_rates=run.is_at_rates)
     rankings: list[RunRanking] = [
         sections.get(f"the ranking by {one.title}", partial(ranking_by, one), unranked(one)) for one in ranked
     ]

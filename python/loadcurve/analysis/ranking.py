@@ -9,7 +9,6 @@ import numpy as np
 from loadcurve.analysis.curves import Curve, at_point, usable_logs
 from loadcurve.loads.rates import RECORDED
 from loadcurve.loads.values import Point
-from loadcurve.result.folder import Run
 from loadcurve.result.measures import THROUGHPUT, Measure
 from loadcurve.stats.paired import Logs
 from loadcurve.stats.ranking import Ranking, rank
@@ -59,11 +58,6 @@ def asks_rate(load: Mapping[str, Any], points: Iterable[Point]) -> bool:
     """Say whether a load asks for a rate, which throughput is then wherever a server keeps it."""
     is_given = load.get("rate_rps") is not None or load.get("arrivals") == RECORDED
     return is_given or any("rate" in point for point in points)
-
-
-def is_at_rates(run: Run) -> bool:
-    """Say whether any load of a run asked for a rate."""
-    return any(one.load.load.is_open_loop for one in run.points)
 
 
 def least_told_apart(measure: str, *, at_rates: bool) -> float:

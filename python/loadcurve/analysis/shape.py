@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from loadcurve.analysis.curves import at_point, curves, usable_logs
 from loadcurve.analysis.limits import CLIENT_KEYS, has_messages, observed, observed_failure
-from loadcurve.analysis.ranking import is_at_rates, least_told_apart
+from loadcurve.analysis.ranking import least_told_apart
 from loadcurve.analysis.sweep import Slice, TrialCurves, slices, trial_curves
 from loadcurve.errors import BadInput
 from loadcurve.result.folder import Run
@@ -160,7 +160,7 @@ def _by_peak(run: Run, part: Slice, found: list[Shape]) -> Ranking:
     at_peaks = {
         shape.server: places[point_key(part.at(shape.peak.load))] for shape in found if shape.peak is not None
     }
-    least = least_told_apart(THROUGHPUT.column, at_rates=is_at_rates(run))
+    least = least_told_apart(THROUGHPUT.column, at_rates=run.is_at_rates)
     at_places = {server: logs[server][:, [place]] for server, place in at_peaks.items()}
     return rank(at_places, "higher", least=least)
 
@@ -242,7 +242,7 @@ def _leaders(run: Run, part: Slice, measure: Measure) -> Leaders | None:
     found = curves(run, [measure])
     places = {point_key(at.point): place for place, at in enumerate(found[0].points)}
     _, logs = usable_logs(found, measure)
-    least = least_told_apart(measure.column, at_rates=is_at_rates(run))
+    least = least_told_apart(measure.column, at_rates=run.is_at_rates)
     standings = []
     for point in part.rising:
         place = places[point_key(point)]

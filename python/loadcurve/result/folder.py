@@ -108,6 +108,11 @@ class Run:
         return self.kind.is_closed_loop(self.load_model, has_rate=self._has_rate)
 
     @property
+    def is_at_rates(self) -> bool:
+        """Whether any load asked for a rate."""
+        return any(one.load.load.is_open_loop for one in self.points)
+
+    @property
     def default_measure(self) -> str:
         """The name of the measure that answers the study's question: the study's, or that of its load."""
         asked = self.run.study.get("answer_by")
