@@ -15,6 +15,7 @@ from loadcurve.loads.http import ClosedLoad
 from loadcurve.runs.chosen import CHOSEN
 from loadcurve.runs.plan import plan_at_point
 from loadcurve.server.here import free_port
+from loadcurve.server.quic_port import speaks_quic
 from loadcurve.server.spawn import ends_with_parent
 from loadcurve.server.transport import Transport
 from support.certificates import NAME, make_authority
@@ -54,7 +55,9 @@ def caddy(folder: Path, backend: str, issued) -> Iterator[int]:
     with (folder / "log").open("wb") as log:
         running = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
     try:
-        wait_until(lambda: running.poll() is not None or is_open(port))
+        wait_until(
+            lambda: running.poll() is not None or (is_open(port) and speaks_quic("127.0.0.1", port, 1.0))
+        )
         assert running.poll() is None, (folder / "log").read_text()
         yield port
     finally:
