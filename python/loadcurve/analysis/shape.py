@@ -1,9 +1,10 @@
 """The shape of each curve of a run: peak, knee, scalability, capacity, cost, and which to take where."""
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from loadcurve.analysis.curves import at_point, curves, usable_logs
+from loadcurve.analysis.curves import Curve, at_point, curves, usable_logs
 from loadcurve.analysis.limits import CLIENT_KEYS, has_messages, observed, observed_failure
 from loadcurve.analysis.ranking import least_told_apart
 from loadcurve.analysis.sweep import Slice, TrialCurves, slices, trial_curves
@@ -148,21 +149,26 @@ def _slice_shapes(run: Run, part: Slice, objective: Objective | None, *, is_clos
     measure = latency or run.default_measure
     is_comparable = len(of_trials) > 1 and run.run.search is None
     leading = _leaders(run, part, MEASURES[LATENCY_FIELDS.get(measure, measure)]) if is_comparable else None
-    by_peak = _by_peak(run, part, found) if run.is_answered_by_peak else None
+    by_peak = (
+        ranked_at_peaks(curves(run, [THROUGHPUT]), part, found, at_rates=run.is_at_rates)
+        if run.is_answered_by_peak
+        else None
+    )
     return SliceShapes(part, objective, found, _cheapest(found), leading, measure, by_peak)
 
 
-def _by_peak(run: Run, part: Slice, found: list[Shape]) -> Ranking:
-    """Rank servers by their throughputs at their peaks, paired by block."""
-    of_all = curves(run, [THROUGHPUT])
-    _, logs = usable_logs(of_all, THROUGHPUT)
-    places = {point_key(at.point): place for place, at in enumerate(of_all[0].points)}
+def ranked_at_peaks(
+    found: Sequence[Curve], part: Slice, of_part: Sequence[Shape], *, at_rates: bool
+) -> Ranking:
+    """Rank servers by their throughputs at their peaks, paired by block; ``found`` are their curves."""
+    _, logs = usable_logs(found, THROUGHPUT)
+    places = {point_key(at.point): place for place, at in enumerate(found[0].points)} if found else {}
     at_peaks = {
-        shape.server: places[point_key(part.at(shape.peak.load))] for shape in found if shape.peak is not None
+        shape.server: logs[shape.server][:, [places[point_key(part.at(shape.peak.load))]]]
+        for shape in of_part
+        if shape.peak is not None
     }
-    least = least_told_apart(THROUGHPUT.column, at_rates=run.is_at_rates)
-    at_places = {server: logs[server][:, [place]] for server, place in at_peaks.items()}
-    return rank(at_places, "higher", least=least)
+    return rank(at_peaks, "higher", least=least_told_apart(THROUGHPUT.column, at_rates=at_rates))
 
 
 def _shape(run: Run, curve: TrialCurves, objective: Objective | None, *, is_scalable: bool) -> Shape:

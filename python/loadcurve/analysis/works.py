@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from loadcurve.analysis.analysis import Analysis, ServerFacts
-from loadcurve.analysis.curves import Curve, usable_logs
+from loadcurve.analysis.curves import Curve
 from loadcurve.analysis.noise import noise_of_pairs
-from loadcurve.analysis.ranking import asks_rate, least_told_apart, rank_run
-from loadcurve.analysis.shape import SliceShapes
-from loadcurve.result.measures import MEASURES, THROUGHPUT, point_key
-from loadcurve.stats.ranking import Ranking, rank
+from loadcurve.analysis.ranking import asks_rate, rank_run
+from loadcurve.analysis.shape import SliceShapes, ranked_at_peaks
+from loadcurve.result.measures import MEASURES
 
 OPTIONS: Final = ("workload", "requests", "weights", "method", "body")
 """The options of a load that say what is asked for, rather than how."""
@@ -70,12 +69,11 @@ def _of_servers(analysis: Analysis, names: Sequence[str]) -> Analysis:
     curves = [curve for curve in analysis.curves if curve.server in names]
     columns = {measure.column: measure for measure in MEASURES.values()}
     at_rates = asks_rate(analysis.run.conditions["load"], analysis.points)
-    least_at_peaks = least_told_apart(THROUGHPUT.column, at_rates=at_rates)
     return replace(
         analysis,
         curves=curves,
         rankings=[rank_run(curves, columns[one.measure], at_rates=at_rates) for one in analysis.rankings],
-        shapes=[_shapes_of(part, curves, least_at_peaks) for part in analysis.shapes],
+        shapes=[_shapes_of(part, curves, at_rates=at_rates) for part in analysis.shapes],
         noise=[
             noise_of_pairs(curves, columns[one.measure]) if one.source == "pairs" else one
             for one in analysis.noise
@@ -83,20 +81,8 @@ def _of_servers(analysis: Analysis, names: Sequence[str]) -> Analysis:
     )
 
 
-def _shapes_of(part: SliceShapes, curves: Sequence[Curve], least_at_peaks: float) -> SliceShapes:
+def _shapes_of(part: SliceShapes, curves: Sequence[Curve], *, at_rates: bool) -> SliceShapes:
     names = {curve.server for curve in curves}
     shapes = [shape for shape in part.shapes if shape.server in names]
-    by_peak = None if part.by_peak is None else _by_peak(replace(part, shapes=shapes), curves, least_at_peaks)
+    by_peak = part.by_peak and ranked_at_peaks(curves, part.part, shapes, at_rates=at_rates)
     return replace(part, shapes=shapes, cheapest=[], leaders=None, by_peak=by_peak)
-
-
-def _by_peak(part: SliceShapes, curves: Sequence[Curve], least: float) -> Ranking:
-    _, logs = usable_logs(curves, THROUGHPUT)
-    places = {point_key(at.point): place for place, at in enumerate(curves[0].points)} if curves else {}
-    at_peaks = {
-        shape.server: places[point_key(part.part.at(shape.peak.load))]
-        for shape in part.shapes
-        if shape.peak is not None
-    }
-    at_places = {server: logs[server][:, [place]] for server, place in at_peaks.items()}
-    return rank(at_places, "higher", least=least)

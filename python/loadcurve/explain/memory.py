@@ -298,8 +298,10 @@ def _per_connection(subject: Subject) -> list[Finding]:
         return []
     # A trial whose first point has another process more says nothing of the others.
     is_line = median(one.off_line_share for one in trials) <= OFF_LINE_SHARE_MAX
-    explain = _explain_each if is_line else _explain_not_in_proportion
-    return [finding(CONNECTIONS, subject, used, explain(subject, estimate, trials))]
+    explanation = (
+        _explain_each(subject, estimate, trials) if is_line else _explain_not_in_proportion(subject, trials)
+    )
+    return [finding(CONNECTIONS, subject, used, explanation)]
 
 
 def _along_sweep(known: Sequence[tuple[float, float]]) -> AlongSweep:
@@ -324,9 +326,7 @@ def _explain_each(subject: Subject, estimate: Estimate, trials: Sequence[AlongSw
     )
 
 
-def _explain_not_in_proportion(
-    subject: Subject, _estimate: Estimate, trials: Sequence[AlongSweep]
-) -> Explanation:
+def _explain_not_in_proportion(subject: Subject, trials: Sequence[AlongSweep]) -> Explanation:
     """Say from how much to how much it grew: a figure for each connection would hold at no number of them."""
     first, last = median(one.fewest[1] for one in trials), median(one.most[1] for one in trials)
     return Explanation(

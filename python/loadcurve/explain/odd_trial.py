@@ -12,7 +12,7 @@ from loadcurve.explain.observation import Explanation, Observation, Rule, merged
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.kinds import LoadKind
 from loadcurve.result.measures import is_usable
-from loadcurve.result.records import RUNNING_SERVER, PointRecord
+from loadcurve.result.records import PointRecord
 from loadcurve.units import rounded
 
 CODE = FindingCode(
@@ -267,8 +267,7 @@ def _explain(measure: Measure, subject: Subject, seen: Sequence[Observation[Odd]
 
 def _uncounted(subject: Subject, record: PointRecord) -> Iterator[str]:
     """Yield what no counter shows and may be another one in a trial."""
-    is_kept = record.server_started_at is not None or subject.server.catalog_entry == RUNNING_SERVER
-    if not is_kept:
+    if not subject.lives_on(record):
         yield "this start of the server (its memory layout, its processes)"
     yield "the generator"
     yield "the frequency of the CPUs"

@@ -8,7 +8,7 @@ from typing import Final
 from loadcurve.explain.subject import Subject
 from loadcurve.loads.values import Point
 from loadcurve.result.measures import MEASURES, Measure, PointKey, is_usable, measures, point_key
-from loadcurve.result.records import RUNNING_SERVER, PointRecord, RunRecord
+from loadcurve.result.records import PointRecord, RunRecord
 from loadcurve.stats.ranking import holm_adjusted
 from loadcurve.stats.trend import Trend, trend
 
@@ -89,10 +89,7 @@ def over_time(subject: Subject) -> list[OverTime]:
     if not is_soak(subject.run):
         return []
     begin = datetime.fromisoformat(subject.run.started_at)
-    is_kept = any(
-        record.server_started_at is not None or subject.server.catalog_entry == RUNNING_SERVER
-        for record in subject.records
-    )
+    is_kept = any(map(subject.lives_on, subject.records))
     return _judged(
         [one for records in _by_point(subject.records) for one in _figures(records, begin, is_kept=is_kept)]
     )

@@ -50,6 +50,10 @@ class Subject:
             return True
         return any(record.probe.tcp is not None for record in self.records)
 
+    def lives_on(self, record: PointRecord) -> bool:
+        """Whether the server lives from trial to trial: it is started once, or ran before the run."""
+        return record.server_started_at is not None or self.server.catalog_entry == RUNNING_SERVER
+
     def by_place(self) -> list[list[PointRecord]]:
         """Return the records of every point of the sweep, in the sweep's order."""
         found: list[list[PointRecord]] = [[] for _ in self.points]

@@ -25,7 +25,7 @@ from loadcurve.report.findings import points as points_in_words
 from loadcurve.report.gate import gate_sentences
 from loadcurve.report.inconclusive import inconclusive_words
 from loadcurve.report.leader import first_named, leader_words
-from loadcurve.report.ranking_words import in_words
+from loadcurve.report.ranking_words import in_words, places_words
 from loadcurve.report.reasons import grouped_alike
 from loadcurve.report.section import Section
 from loadcurve.report.shape_words import (
@@ -434,7 +434,7 @@ def _groups(ranking: Ranking) -> list[Group]:
     for servers in ranking.groups:
         best = min(places[server][0] for server in servers)
         worst = max(places[server][1] for server in servers)
-        groups.append(Group(str(best) if best == worst else f"{best} to {worst}", servers))
+        groups.append(Group(places_words(best, worst), servers))
     return groups
 
 

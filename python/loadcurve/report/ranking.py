@@ -20,7 +20,7 @@ from loadcurve.report.arms import ranking_caution, work_in_words
 from loadcurve.report.column import MARKDOWN, PAGE, Column, Tabulated
 from loadcurve.report.inconclusive import difference_words, inconclusive_words
 from loadcurve.report.markdown import escaped, listed, tabulated
-from loadcurve.report.ranking_words import in_words
+from loadcurve.report.ranking_words import in_words, places_words
 from loadcurve.report.section import Report, Section
 from loadcurve.report.shown import Shown
 from loadcurve.result.distribution import PERCENTILES
@@ -28,7 +28,7 @@ from loadcurve.result.measures import MEASURES, RANKED_BY, Measure, measures
 from loadcurve.result.rig import Noise
 from loadcurve.stats.noise import Spread, visible_difference
 from loadcurve.stats.power import TRIALS_MAX
-from loadcurve.stats.ranking import Rank, Ranking
+from loadcurve.stats.ranking import Ranking
 
 MORE_TRIALS = 20
 """The number of trials for which the report says, beside the run's own, which difference would be seen."""
@@ -205,11 +205,7 @@ def _blocks(rankings: Rankings) -> int:
 
 def _rank_of(server: str, ranking: Ranking) -> str:
     found = [rank for rank in ranking.ranks if rank.server == server]
-    return _range(found[0]) if found and ranking.decides else units.ABSENT
-
-
-def _range(rank: Rank) -> str:
-    return str(rank.best) if rank.best == rank.worst else f"{rank.best} to {rank.worst}"
+    return places_words(found[0].best, found[0].worst) if found and ranking.decides else units.ABSENT
 
 
 def _left_out_in_words(rankings: Rankings) -> list[str]:

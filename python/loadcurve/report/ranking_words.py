@@ -39,6 +39,11 @@ def in_words(ranking: Ranking, measure: Measure, shown: Shown | None = None) -> 
     return "; ".join([*parts, *uncompared(ranking)])
 
 
+def places_words(best: int, worst: int) -> str:
+    """Return places of a ranking, such as ``1`` or ``2 to 4``."""
+    return str(best) if best == worst else f"{best} to {worst}"
+
+
 def _alike(groups: Sequence[Sequence[str]]) -> str:
     first, *others = map(units.listing, groups)
     return ", nor can ".join([f"{first} cannot be told apart", *others])
@@ -46,11 +51,8 @@ def _alike(groups: Sequence[Sequence[str]]) -> str:
 
 def _overlap(ranking: Ranking, tier: Tier) -> str:
     """Say which places cannot be ruled out for each server of a tier, where a list of groups is a puzzle."""
-    places = [
-        f"{one.server} {one.best}" + (f" to {one.worst}" if one.worst > one.best else "")
-        for one in ranking.ranks
-        if one.server in tier.servers
-    ]
+    in_tier = [one for one in ranking.ranks if one.server in tier.servers]
+    places = [f"{one.server} {places_words(one.best, one.worst)}" for one in in_tier]
     return f"places that cannot be ruled out, in {len(ranking.ranks)}: {', '.join(places)}"
 
 

@@ -10,10 +10,11 @@ from loadcurve import units
 from loadcurve.report import text
 from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.arms import caution_of_loads
+from loadcurve.report.ranking_words import places_words
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
 from loadcurve.report.site.filters import Filter, filter_of, platform_of
 from loadcurve.report.site.profiles import ANSWERING, profiles_of
-from loadcurve.report.site.result_page import Group, groups_of, places_words
+from loadcurve.report.site.result_page import Group, groups_of
 from loadcurve.report.site.values import TITLES, cell, heading, shown_unit
 from loadcurve.result.publication import PublishedMachine
 from loadcurve.result.site_index import HEADLINES, Headline, IndexedRun, IndexedServer, SiteIndex

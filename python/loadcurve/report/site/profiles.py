@@ -10,7 +10,7 @@ from typing import Final, get_args
 
 from loadcurve.analysis.published_figures import si_name, si_of
 from loadcurve.report import text
-from loadcurve.report.site.result_page import places_words
+from loadcurve.report.ranking_words import places_words
 from loadcurve.report.site.values import cell, heading
 from loadcurve.result.measure_names import RankedMeasureName
 from loadcurve.result.measures import MEASURES

@@ -13,6 +13,7 @@ from loadcurve.report.appearance import Appearance, appearances
 from loadcurve.report.arms import caution_of_loads, options_in_words, own_load_in_words
 from loadcurve.report.findings import CAUSE_TITLES, points_and_trials
 from loadcurve.report.findings import points as points_in_words
+from loadcurve.report.ranking_words import places_words
 from loadcurve.report.site.bars import Bars, bars
 from loadcurve.report.site.chart import Chart, Line, Mark, chart
 from loadcurve.report.site.filters import filter_of
@@ -184,11 +185,6 @@ def groups_of(ranked: Iterable[tuple[str, tuple[int, int]]]) -> tuple[Group, ...
     for server, places in ranked:
         groups.setdefault(places, []).append(server)
     return tuple(Group(places_words(*places), tuple(servers)) for places, servers in groups.items())
-
-
-def places_words(best: int, worst: int) -> str:
-    """Return places of a ranking, such as ``1`` or ``2 to 4``."""
-    return str(best) if best == worst else f"{best} to {worst}"
 
 
 def _left_out(run: PublishedRun) -> Iterator[tuple[str, str]]:
